@@ -1,0 +1,11 @@
+# Writes a C++ file that defines, for each FILE a/b/name.inc, `extern const char kText_name_inc[]` with its content.
+set(text "// Generated from text files: see src/build_rules/embed.cmake.\nnamespace tenon::embedded {\n")
+foreach(file ${FILES})
+  get_filename_component(name ${file} NAME)
+  string(MAKE_C_IDENTIFIER ${name} identifier)
+  file(READ ${file} hex HEX)
+  string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${hex}")
+  string(APPEND text "extern const char kText_${identifier}[];\nconst char kText_${identifier}[] = {${bytes}0};\n")
+endforeach()
+string(APPEND text "}  // namespace tenon::embedded\n")
+file(WRITE ${OUTPUT} "${text}")
