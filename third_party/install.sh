@@ -174,8 +174,12 @@ fi
 if [ $cross = 1 ]; then install_apt "${kCrossPackages[@]}"; fi
 if [ $models = 1 ] || [ $peers = 1 ]; then
   # Another Python (3.10 or newer) first in PATH serves as well as Debian's.
-  if python3 -c 'import ensurepip, venv' 2>/dev/null; then say "Python: $(command -v python3)"
-  else install_apt "${kPythonPackages[@]}"
+  # torch.compile builds against its headers.
+  if python3 -c 'import ensurepip, os, sysconfig, venv
+os.stat(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null; then
+    say "Python: $(command -v python3)"
+  else
+    install_apt "${kPythonPackages[@]}"
   fi
   install_python models "$here/requirements-models.txt"
 fi

@@ -13,6 +13,7 @@ what else the machine does falls on all alike.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import pathlib
@@ -95,9 +96,7 @@ def torch_peer(arguments: argparse.Namespace, inputs: dict):
         inductor.freezing = arguments.peer == "torch.compile-frozen"
         model = torch.compile(model, dynamic=False)
     ready = time.perf_counter() - start
-    guard = torch.inference_mode()
-    guard.__enter__()
-    return ready, lambda: model(*tensors), lambda result: result.numpy()
+    return ready, lambda: model(*tensors), lambda result: result.numpy(), torch.inference_mode()
 
 
 def onnxruntime_peer(arguments: argparse.Namespace, inputs: dict):
@@ -112,7 +111,7 @@ def onnxruntime_peer(arguments: argparse.Namespace, inputs: dict):
     session = ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     ready = time.perf_counter() - start
     feed = {value.name: inputs[value.name] for value in session.get_inputs()}
-    return ready, lambda: session.run(None, feed), lambda result: result[0]
+    return ready, lambda: session.run(None, feed), lambda result: result[0], contextlib.nullcontext()
 
 
 def openvino_peer(arguments: argparse.Namespace, inputs: dict):
@@ -136,7 +135,42 @@ def openvino_peer(arguments: argparse.Namespace, inputs: dict):
     ready = time.perf_counter() - start
     for port in compiled.inputs:
         request.set_tensor(port, openvino.Tensor(inputs[port.get_any_name()], shared_memory=True))
-    return ready, request.infer, lambda result: result[compiled.outputs[0]]
+    result = compiled.outputs[0]
+    return ready, request.infer, lambda results: results[result], contextlib.nullcontext()
+
+
+def serve(arguments, inputs, run, to_numpy, facts, replies) -> None:
+    """Answers the driver until it says quit."""
+
+    def reply(value) -> None:
+        print(json.dumps(value), file=replies, flush=True)
+
+    start = time.perf_counter()
+    result = run()
+    facts["first"] = time.perf_counter() - start
+    if arguments.dump:
+        import numpy as np
+
+        arguments.dump.mkdir(parents=True, exist_ok=True)
+        for position, array in enumerate(inputs.values()):
+            np.save(arguments.dump / f"in{position}.npy", array)
+        np.save(arguments.dump / f"out_{arguments.peer}.npy", to_numpy(result))
+    del result
+    reply({"peer": arguments.peer, "model": arguments.model, "shape": arguments.shape,
+           "threads": arguments.threads, **facts})
+    for line in sys.stdin:
+        words = line.split()
+        if words == ["quit"]:
+            break
+        if len(words) != 2 or words[0] != "run" or not words[1].isdigit():
+            reply({"error": f"expected 'run N' or 'quit', got {line.strip()!r}"})
+            continue
+        times = []
+        for _ in range(int(words[1])):
+            start = time.perf_counter_ns()
+            run()
+            times.append((time.perf_counter_ns() - start) / 1e6)
+        reply(times)
 
 
 def main() -> None:
@@ -157,37 +191,9 @@ def main() -> None:
     inputs = make_inputs(arguments.model, arguments.batch, arguments.length)
     imported = time.perf_counter() - start
     make = {"onnxruntime": onnxruntime_peer, "openvino": openvino_peer}.get(arguments.peer, torch_peer)
-    ready, run, to_numpy = make(arguments, inputs)
-    start = time.perf_counter()
-    result = run()
-    first = time.perf_counter() - start
-    if arguments.dump:
-        import numpy as np
-
-        arguments.dump.mkdir(parents=True, exist_ok=True)
-        for position, array in enumerate(inputs.values()):
-            np.save(arguments.dump / f"in{position}.npy", array)
-        np.save(arguments.dump / f"out_{arguments.peer}.npy", to_numpy(result))
-    del result
-
-    def reply(value) -> None:
-        print(json.dumps(value), file=replies, flush=True)
-
-    reply({"peer": arguments.peer, "model": arguments.model, "shape": arguments.shape,
-           "threads": arguments.threads, "ready": ready, "first": first, "import": imported})
-    for line in sys.stdin:
-        words = line.split()
-        if words == ["quit"]:
-            break
-        if len(words) != 2 or words[0] != "run" or not words[1].isdigit():
-            reply({"error": f"expected 'run N' or 'quit', got {line.strip()!r}"})
-            continue
-        times = []
-        for _ in range(int(words[1])):
-            start = time.perf_counter_ns()
-            run()
-            times.append((time.perf_counter_ns() - start) / 1e6)
-        reply(times)
+    ready, run, to_numpy, mode = make(arguments, inputs)
+    with mode:
+        serve(arguments, inputs, run, to_numpy, {"ready": ready, "import": imported}, replies)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ class BertBase(torch.nn.Module):
 
     vocabulary = 30522
     longest = 512
+    masked = True
 
     def __init__(self):
         super().__init__()
@@ -34,6 +35,7 @@ class Gpt2(torch.nn.Module):
 
     vocabulary = 50257
     longest = 1024
+    masked = False
 
     def __init__(self):
         super().__init__()
@@ -50,11 +52,11 @@ def load_language_model(name: str) -> torch.nn.Module:
     return {"bert_base": BertBase, "gpt2": Gpt2}[name]().eval()
 
 
-def example_inputs(model: torch.nn.Module, batch: int, length: int) -> tuple[torch.Tensor, ...]:
-    """Tokens from a seed for any of the models; where there is a mask, later rows end earlier."""
+def example_inputs(model, batch: int, length: int) -> tuple[torch.Tensor, ...]:
+    """Tokens from a seed for a model or its class; where there is a mask, later rows end earlier."""
     generator = torch.Generator().manual_seed(batch * 1000 + length)
     ids = torch.randint(0, model.vocabulary, (batch, length), generator=generator)
-    if isinstance(model, Gpt2):
+    if not model.masked:
         return (ids,)
     mask = torch.ones_like(ids)
     for row in range(1, batch):

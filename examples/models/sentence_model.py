@@ -19,6 +19,7 @@ from transformers import BertConfig, BertModel
 class SentenceModel(torch.nn.Module):
     vocabulary = 30522
     longest = 512
+    masked = True
 
     def __init__(self, bert: BertModel):
         super().__init__()

@@ -36,4 +36,16 @@ const char* name(Combiner combiner) {
   return "?";
 }
 
+bool can_fail(ScalarOp op, DType operand) {
+  switch (op) {
+    case ScalarOp::kCheckIndex:
+    case ScalarOp::kWrapIndex: return true;
+    case ScalarOp::kDiv:
+    case ScalarOp::kFloorDiv:
+    case ScalarOp::kFmod:
+    case ScalarOp::kRemainder: return !is_floating(operand);
+    default: return false;
+  }
+}
+
 }  // namespace tenon::artifact

@@ -159,6 +159,13 @@ struct KernelProgram {
   friend bool operator==(const KernelProgram&, const KernelProgram&) = default;
 };
 
+// Buffers and sizes that a template takes before the hooks' own, as codegen/templates/template_abi.h lists them.
+inline constexpr size_t kGemmBuffers = 2, kGemmSizes = 17;
+inline constexpr size_t kAttentionBuffers = 3, kAttentionSizes = 24;
+
+// Does an operation take a failure site (its `bits`) on these operand types?
+bool can_fail(ScalarOp op, DType operand);
+
 // Bytes of worker scratch that the vm needs beyond local parameters is the vm's own affair; printed kernels need locals only
 // (nests) or what the template states.
 

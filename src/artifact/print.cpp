@@ -40,18 +40,6 @@ std::string constant(const BodyOp& op) {
   }
 }
 
-bool has_site(const BodyOp& op, const std::vector<BodyOp>& body) {
-  switch (op.op) {
-    case ScalarOp::kCheckIndex:
-    case ScalarOp::kWrapIndex: return true;
-    case ScalarOp::kDiv:
-    case ScalarOp::kFloorDiv:
-    case ScalarOp::kFmod:
-    case ScalarOp::kRemainder: return op.a >= 0 && size_t(op.a) < body.size() && !is_floating(body[op.a].dtype);
-    default: return false;
-  }
-}
-
 std::string line(const BodyOp& op, const std::vector<BodyOp>& body) {
   std::string out = name(op.op);
   switch (op.op) {
@@ -68,7 +56,7 @@ std::string line(const BodyOp& op, const std::vector<BodyOp>& body) {
     const bool first = i == 0 && op.op != ScalarOp::kMaskedLoad;
     append(out, concat(first ? " v" : ", v", operands[i]));
   }
-  if (has_site(op, body)) append(out, concat(" site ", op.bits));
+  if (op.a >= 0 && size_t(op.a) < body.size() && can_fail(op.op, body[op.a].dtype)) append(out, concat(" site ", op.bits));
   append(out, concat(" : ", name(op.dtype)));
   return out;
 }

@@ -16,6 +16,7 @@ using symbolic::Relation;
 constexpr int kDeepest = 200;
 constexpr int64_t kLargestExponent = 16;
 constexpr size_t kMostTerms = size_t(1) << 16;
+constexpr size_t kLargestProduct = 1024;  // terms of a sum that multiplying out makes
 
 // One call of the text: Name(argument, ...), a number, or quoted text.
 struct Term {
@@ -131,7 +132,10 @@ class Builder {
       Expr result = operands[0];
       for (size_t i = 1; i < operands.size(); ++i) {
         if (term.name == "Add") result = pool_.add(result, operands[i]);
-        if (term.name == "Mul") result = pool_.mul(result, operands[i]);
+        if (term.name == "Mul") {
+          if (!small_product(result, operands[i])) return wrong(term, "a smaller product");
+          result = pool_.mul(result, operands[i]);
+        }
         if (term.name == "Max") result = pool_.max(result, operands[i]);
         if (term.name == "Min") result = pool_.min(result, operands[i]);
       }
@@ -225,6 +229,9 @@ class Builder {
     return all;
   }
 
+  size_t addends(Expr e) const { return pool_.kind(e) == symbolic::Kind::kAdd ? pool_.operands(e).size() : 1; }
+  bool small_product(Expr a, Expr b) const { return addends(a) * addends(b) <= kLargestProduct; }
+
   Result<Expr> power(const Term& term) {
     if (term.arguments.size() != 2) return wrong(term, "two operands");
     TENON_ASSIGN_OR_RETURN(const Expr base, integer(term.arguments[0]));
@@ -234,7 +241,10 @@ class Builder {
       return wrong(term, concat("a constant exponent from 0 to ", kLargestExponent));
     }
     Expr result = pool_.constant(1);
-    for (int64_t i = 0; i < *count; ++i) result = pool_.mul(result, base);
+    for (int64_t i = 0; i < *count; ++i) {
+      if (!small_product(result, base)) return wrong(term, "a smaller power");
+      result = pool_.mul(result, base);
+    }
     return result;
   }
 

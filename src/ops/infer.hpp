@@ -92,6 +92,8 @@ Expr product(Pool& pool, std::span<const Expr> dims);
 Dims reduced_dims(Pool& pool, std::span<const Expr> dims, std::span<const int64_t> axes, bool keepdim);
 // dims argument of a reduction: absent or empty means all. A 0-d tensor accepts 0 and -1.
 Result<Axes> reduction_axes(InferContext& context, size_t index, size_t rank);
+// aten.index.Tensor: arguments (tensor, Tensor?[]); the indexed dims stay in place when adjacent, else come first.
+Types infer_advanced_index(InferContext& context);
 // ctx.dim with a 0-d tensor taken as one of rank 1.
 Result<int64_t> wrapped_dim(InferContext& context, size_t index, size_t rank);
 

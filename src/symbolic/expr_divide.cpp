@@ -93,7 +93,7 @@ Term Pool::Rep::leading(Expr polynomial) const {
 std::optional<Pool::Division> Pool::divide(Expr dividend, Expr divisor) {
   if (divisor == rep_->zero) return std::nullopt;
   Term lead = rep_->leading(divisor);
-  Expr quotient = rep_->zero, rest = rep_->zero;
+  Expr quotient = rep_->zero;
   // Each step removes the highest term that the lead divides and adds only lower ones.
   for (int step = 0; step < 64; ++step) {
     Terms terms;
@@ -284,7 +284,8 @@ Expr Pool::mod_constant(Expr a, int64_t divisor) {
       std::optional<int64_t> inner = as_constant(node.operands[1]);
       int64_t period = 0;
       if (inner && *inner > 0 && artifact::checked_mul(coefficient, *inner, &period) && period % divisor == 0) {
-        Expr unwrapped = mul(constant(coefficient), node.operands[0]);
+        Expr argument = node.operands[0];  // building moves the nodes
+        Expr unwrapped = mul(constant(coefficient), argument);
         return mod_constant(add(sub(a, rep.scaled(term)), unwrapped), divisor);
       }
     }

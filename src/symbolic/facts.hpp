@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "symbolic/expr.hpp"
@@ -53,9 +54,16 @@ class Facts {
   // `symbol` equals `replacement` from now on; simplify() replaces it.
   void set_equal(SymbolId symbol, Expr replacement);
 
+  // 0 <= index < extent, for a loop variable: the extent may hold sizes and outer loop variables. Proofs assume that
+  // the loop runs (extent >= 1); inside an empty loop every statement is true.
+  void set_index_bound(SymbolId index, Expr extent);
+  // A predicate that holds without a guard (the client declared it, or a run-time check stands before).
+  void assume(const Predicate& predicate);
+
   Range symbol_range(SymbolId symbol) const;
   int64_t divisor(SymbolId symbol) const;
   std::optional<int64_t> hint(SymbolId symbol) const;
+  std::optional<Expr> index_extent(SymbolId symbol) const;
 
   // Interval of e by interval arithmetic over the symbols' ranges (sound, may be wide).
   Range range(Expr e) const;
@@ -71,6 +79,8 @@ class Facts {
 
   // Never guards.
   Truth prove(Predicate predicate);
+  bool is_nonnegative(Expr e) { return prove({Relation::kLe, pool_.constant(0), e}) == Truth::kTrue; }
+  bool is_positive(Expr e) { return prove({Relation::kLt, pool_.constant(0), e}) == Truth::kTrue; }
   bool provably_equal(Expr a, Expr b) { return prove({Relation::kEq, a, b}) == Truth::kTrue; }
 
   // Decides a predicate: by proof, else by the hints, and then the decided form (the predicate or its negation) is
@@ -87,19 +97,49 @@ class Facts {
   std::string print(const Predicate& predicate) const;  // "s0 <= 512", "s0 == s1"
 
  private:
+  friend class Prover;      // prove.cpp
+  friend class Simplifier;  // simplify.cpp
+
   struct SymbolFacts {
     Range range;
     int64_t divisor = 1;
     std::optional<int64_t> hint;
     std::optional<Expr> equal;
+    std::optional<Expr> extent;
   };
   SymbolFacts& facts_of(SymbolId symbol);
   const SymbolFacts* find(SymbolId symbol) const;
+  void changed(SymbolId symbol);
+  void narrow(SymbolId symbol, Range range);
   void learn(const Predicate& predicate);
+  void learn_zero(Expr e);
+  void learn_nonnegative(Expr e, bool keep);
+  void learn_divisible(Expr e, int64_t divisor);
+  Range compute_range(Expr e) const;
+  bool follows(size_t guard, const std::vector<bool>& dropped) const;
 
   Pool& pool_;
   std::vector<SymbolFacts> symbols_;
+  std::vector<SymbolFacts> given_symbols_;  // without what guards taught
+  std::vector<Predicate> given_;
   std::vector<Guard> guards_;
+  // Learnt relations that no symbol's facts can hold.
+  std::unordered_map<uint32_t, Expr> atom_equal_;  // floor_div, mod, min or max -> what it equals
+  std::vector<Expr> nonnegative_, zero_, nonzero_;
+
+  // Caches by expression id, valid where the stamp equals version_.
+  struct Cached {
+    uint32_t range_version = 0, simplified_version = 0;
+    Range range;
+    Expr simplified;
+  };
+  Cached& cached(Expr e) const;
+  mutable uint32_t version_ = 1;
+  mutable std::vector<Cached> cache_;
+  mutable std::unordered_map<uint32_t, bool> proofs_;  // expression id -> proven to be >= 0
+  mutable uint32_t proofs_version_ = 0;
+  mutable std::vector<bool> looked_;  // symbols that a cached answer may rest on
+  mutable std::vector<int64_t> hint_values_;
 };
 
 }  // namespace tenon::symbolic

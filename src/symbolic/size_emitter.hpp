@@ -2,6 +2,7 @@
 #pragma once
 
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "artifact/size_program.hpp"
@@ -23,14 +24,28 @@ class SizeEmitter {
   Result<artifact::SizeRegister> emit(Expr e);
   Result<artifact::SizeGuard> emit(const Facts& facts, const Guard& guard);
 
-  std::vector<artifact::SizeOp> take() { return std::move(ops_); }
+  // Ends the emitter: gives the program away and forgets what was emitted (registers given out index the program taken).
+  std::vector<artifact::SizeOp> take() {
+    bound_.clear();
+    emitted_.clear();
+    operations_.clear();
+    return std::exchange(ops_, {});
+  }
   const std::vector<artifact::SizeOp>& ops() const { return ops_; }
 
  private:
+  struct OpHash {
+    size_t operator()(const artifact::SizeOp& op) const;
+  };
+  struct OpEqual {
+    bool operator()(const artifact::SizeOp& x, const artifact::SizeOp& y) const;
+  };
+
   const Pool& pool_;
   std::vector<artifact::SizeOp> ops_;
   std::unordered_map<SymbolId, artifact::SizeRegister> bound_;
   std::unordered_map<uint32_t, artifact::SizeRegister> emitted_;
+  std::unordered_map<artifact::SizeOp, artifact::SizeRegister, OpHash, OpEqual> operations_;
 };
 
 }  // namespace tenon::symbolic

@@ -18,7 +18,7 @@ namespace tenon::toolchain {
 
 struct SystemCompilerOptions {
   std::string path;                          // "" asks $TENON_CXX, $CXX, then searches $PATH for g++, clang++, c++
-  std::vector<std::string> work_directories;  // tried first for temporary files, before $TMPDIR, /tmp, /var/tmp, /dev/shm
+  std::vector<std::string> work_directories;  // for temporary files, tried before $TMPDIR, /tmp, /var/tmp, /dev/shm
 };
 
 struct CompileRequest {
@@ -57,7 +57,9 @@ class SystemCompiler {
   Result<Blob> compile(const CompileRequest& request);
 };
 
-// The flags for `isa`, in the order in which they are given to the compiler (without input and output).
-std::vector<std::string> compiler_flags(target::Isa isa);
+enum class CompilerKind { kGcc, kClang };
+// Flags in the order in which they are given to the compiler, without input and output.
+std::vector<std::string> compile_flags(target::Isa isa, CompilerKind kind);
+std::vector<std::string> link_flags(target::Isa isa);
 
 }  // namespace tenon::toolchain

@@ -1,0 +1,100 @@
+// Data-dependent reads: the row number is an i64 scalar, checked at run time, and then part of an index expression.
+#include "lower/lowering.hpp"
+
+namespace tenon::lower {
+namespace {
+
+using artifact::ScalarOp;
+
+const graph::Type& result_type(Lowering& l) { return l.graph().type(l.node().results[0]); }
+
+// `index` made a position inside [0, extent), or the call fails.
+Expr checked(Lowering& l, ScalarId index, Expr extent, bool wrap, int64_t site) {
+  index = l.scalars().convert(index, DType::kI64);
+  loop::Scalar s;
+  s.op = wrap ? ScalarOp::kWrapIndex : ScalarOp::kCheckIndex;
+  s.dtype = DType::kI64;
+  s.a = index;
+  s.b = l.scalars().index(extent);
+  s.bits = site;
+  return l.scalars().as_index(l.scalars().intern(s));
+}
+
+Status lower_take(Lowering& l) {
+  const Tensor x = l.tensor(0), index = l.tensor(1);
+  const size_t dim = size_t(*l.pool().as_constant(std::get<Expr>(l.argument(2))));
+  const bool wrap = std::get<bool>(l.argument(3));
+  const int64_t site = l.site("index out of range");
+  l.define(0, l.inline_tensor(x.dtype, result_type(l).dims, [&l, x, index, dim, wrap, site](std::span<const Expr> i) {
+    const size_t rank = index.dims.size();
+    const Expr row = checked(l, index.at(i.subspan(dim, rank)), x.dims[dim], wrap, site);
+    std::vector<Expr> source(i.begin(), i.begin() + long(dim));
+    source.push_back(row);
+    source.insert(source.end(), i.begin() + long(dim + rank), i.end());
+    return x.at(source);
+  }));
+  return {};
+}
+
+Status lower_gather(Lowering& l) {
+  const Tensor x = l.tensor(0), index = l.tensor(2);
+  const size_t dim = size_t(*l.pool().as_constant(std::get<Expr>(l.argument(1))));
+  const int64_t site = l.site("index out of range");
+  l.define(0, l.inline_tensor(x.dtype, result_type(l).dims, [&l, x, index, dim, site](std::span<const Expr> i) {
+    std::vector<Expr> source(i.begin(), i.end());
+    source[dim] = checked(l, index.at(i), x.dims[dim], false, site);
+    return x.at(source);
+  }));
+  return {};
+}
+
+// Advanced indexing: the index tensors broadcast together; their dims stand where the first indexed dim was when
+// the indexed dims are adjacent, else in front.
+Status lower_index(Lowering& l) {
+  const Tensor x = l.tensor(0);
+  const auto ids = std::get<std::vector<ValueId>>(l.argument(1));
+  std::vector<size_t> indexed;
+  size_t broadcast_rank = 0;
+  for (size_t d = 0; d < ids.size(); ++d) {
+    if (ids[d] == graph::kNoValue) continue;
+    indexed.push_back(d);
+    broadcast_rank = std::max(broadcast_rank, l.tensor_of(ids[d]).dims.size());
+    if (l.tensor_of(ids[d]).dtype == DType::kBool) return l.error("boolean masks have sizes that depend on data");
+  }
+  bool adjacent = true;
+  for (size_t k = 1; k < indexed.size(); ++k) adjacent = adjacent && indexed[k] == indexed[k - 1] + 1;
+  const size_t front = indexed.empty() || !adjacent ? 0 : indexed[0];
+  const int64_t site = l.site("index out of range");
+  l.define(0, l.inline_tensor(x.dtype, result_type(l).dims,
+                              [&l, x, ids, indexed, broadcast_rank, front, site](std::span<const Expr> i) {
+    std::vector<Expr> source(x.dims.size());
+    size_t next = 0;
+    for (size_t d = 0; d < x.dims.size(); ++d) {
+      const bool has_index = d < ids.size() && ids[d] != graph::kNoValue;
+      if (has_index) {
+        const Tensor& index = l.tensor_of(ids[d]);
+        const size_t rank = index.dims.size();
+        std::vector<Expr> at(rank);
+        for (size_t k = 0; k < rank; ++k) {
+          at[k] = l.is_one(index.dims[k]) ? l.zero() : i[front + broadcast_rank - rank + k];
+        }
+        source[d] = checked(l, index.at(at), x.dims[d], true, site);
+      } else {
+        if (next == front) next += broadcast_rank;
+        source[d] = i[next++];
+      }
+    }
+    return x.at(source);
+  }));
+  return {};
+}
+
+}  // namespace
+
+std::span<const NamedRule> index_rules() {
+  static constexpr NamedRule kRules[] = {
+      {"prim.take", lower_take}, {"prim.gather", lower_gather}, {"prim.index", lower_index}};
+  return kRules;
+}
+
+}  // namespace tenon::lower

@@ -1,0 +1,49 @@
+// Reductions over dims.
+#include "lower/lowering.hpp"
+
+namespace tenon::lower {
+namespace {
+
+using artifact::Combiner;
+
+struct Entry {
+  std::string_view name;
+  Combiner combiner;
+};
+constexpr Entry kReductions[] = {
+    {"prim.sum", Combiner::kSum},   {"prim.prod", Combiner::kProd}, {"prim.amax", Combiner::kMax},
+    {"prim.amin", Combiner::kMin},  {"prim.any", Combiner::kAny},   {"prim.all", Combiner::kAll},
+    {"prim.argmax", Combiner::kArgMax}, {"prim.argmin", Combiner::kArgMin},
+};
+
+Status lower_reduction(Lowering& l) {
+  Combiner combiner = Combiner::kSum;
+  for (const Entry& entry : kReductions) {
+    if (entry.name == l.node().op->schema.name) combiner = entry.combiner;
+  }
+  const graph::Type& type = l.graph().type(l.node().results[0]);
+  const Tensor x = l.tensor(0);
+  std::vector<int64_t> dims;
+  if (const auto* list = std::get_if<std::vector<Expr>>(&l.argument(1))) {
+    for (Expr e : *list) dims.push_back(*l.pool().as_constant(e));
+  } else {
+    dims.push_back(*l.pool().as_constant(std::get<Expr>(l.argument(1))));
+  }
+  const DType accumulate = combiner == Combiner::kArgMax || combiner == Combiner::kArgMin ? x.dtype : type.dtype;
+  Tensor reduced = l.reduce(x, combiner, accumulate, dims, "");
+  l.define(0, l.reshape(reduced, type.dims));  // keepdim puts ones back
+  return {};
+}
+
+}  // namespace
+
+std::span<const NamedRule> reduction_rules() {
+  static const auto* rules = [] {
+    auto* made = new std::vector<NamedRule>;
+    for (const Entry& entry : kReductions) made->push_back({entry.name, lower_reduction});
+    return made;
+  }();
+  return *rules;
+}
+
+}  // namespace tenon::lower
