@@ -4,8 +4,8 @@
     compare.py --model gpt2 --shape 1x128 --peers onnxruntime openvino --program 'NAME=COMMAND ...'
 
 --program adds another participant: a command that speaks peer.py's protocol (a JSON line when it is
-ready, then "run N" and "quit"); {model}, {shape}, {threads} and {inputs} in it are replaced, the last
-by the folder where in0.npy and in1.npy lie.
+ready, then "run N" and "quit"); {model}, {shape}, {threads} and {inputs} in it are replaced, the
+last by the folder where in0.npy and in1.npy lie.
 """
 
 import argparse
@@ -16,6 +16,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 import peer
 
@@ -25,7 +26,11 @@ class Participant:
         self.name = name
         self.times: list[float] = []
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
         )
         self.facts = self.read()
 
@@ -55,7 +60,7 @@ def main() -> None:
     parser.add_argument("--peers", nargs="*", choices=peer.PEERS, default=peer.PEERS)
     parser.add_argument("--program", action="append", default=[], metavar="NAME=COMMAND")
     parser.add_argument("--rounds", type=int, default=8)
-    parser.add_argument("--round-ms", type=float, default=200, help="time a participant gets a round")
+    parser.add_argument("--round-ms", type=float, default=200, help="time each gets a round")
     parser.add_argument("--json", type=pathlib.Path, help="also write all times there")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as inputs:
@@ -76,15 +81,17 @@ def main() -> None:
         participants = [Participant(name, command) for name, command in commands.items()]
     counts = {}
     for participant in participants:
-        warm = min(participant.run(3))
+        warm = min(participant.run(10))
         counts[participant.name] = max(1, min(1000, round(arguments.round_ms / max(warm, 1e-3))))
     for _ in range(arguments.rounds):
         for participant in participants:
+            time.sleep(0.05)  # the last one's threads stop spinning
             participant.times += participant.run(counts[participant.name])
     best = min(min(participant.times) for participant in participants)
     print(f"{arguments.model} {arguments.shape}, {arguments.threads} threads, "
           f"{arguments.rounds} rounds in turns; ms")
-    print(f"{'':22s}{'minimum':>10s}{'median':>10s}{'to best':>9s}{'load s':>9s}{'first s':>9s}{'runs':>7s}")
+    print(f"{'':22s}{'minimum':>10s}{'median':>10s}{'to best':>9s}"
+          f"{'load s':>9s}{'first s':>9s}{'runs':>7s}")
     for participant in participants:
         times, facts = participant.times, participant.facts
         print(f"{participant.name:22s}{min(times):10.3f}{statistics.median(times):10.3f}"

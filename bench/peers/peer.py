@@ -32,8 +32,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--peer", choices=PEERS, required=True)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--shape", default="1x16", help="BATCHxLENGTH")
-    parser.add_argument("--dump", type=pathlib.Path, help="folder for in0.npy, in1.npy, out_PEER.npy")
-    parser.add_argument("--cold", action="store_true", help="torch.compile starts with empty caches")
+    parser.add_argument("--dump", type=pathlib.Path, help="folder for in0.npy, out_PEER.npy ...")
+    parser.add_argument("--cold", action="store_true", help="torch.compile with empty caches")
     arguments = parser.parse_args()
     arguments.batch, arguments.length = (int(part) for part in arguments.shape.split("x"))
     return arguments
@@ -76,7 +76,9 @@ def onnx_file(name: str) -> pathlib.Path:
             sys.exit(f"{source} is missing; run {EXAMPLES}'s export scripts")
         # Exporters talk on standard output, which is the driver's.
         keep, sys.stdout = sys.stdout, sys.stderr
-        program = torch.onnx.export(torch.export.load(source), dynamo=True, optimize=True, verbose=False)
+        program = torch.onnx.export(
+            torch.export.load(source), dynamo=True, optimize=True, verbose=False
+        )
         program.save(str(path), external_data=True)
         sys.stdout = keep
     return path
@@ -111,7 +113,8 @@ def onnxruntime_peer(arguments: argparse.Namespace, inputs: dict):
     session = ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     ready = time.perf_counter() - start
     feed = {value.name: inputs[value.name] for value in session.get_inputs()}
-    return ready, lambda: session.run(None, feed), lambda result: result[0], contextlib.nullcontext()
+    run = lambda: session.run(None, feed)
+    return ready, run, lambda results: results[0], contextlib.nullcontext()
 
 
 def openvino_peer(arguments: argparse.Namespace, inputs: dict):
@@ -190,8 +193,8 @@ def main() -> None:
     start = time.perf_counter()
     inputs = make_inputs(arguments.model, arguments.batch, arguments.length)
     imported = time.perf_counter() - start
-    make = {"onnxruntime": onnxruntime_peer, "openvino": openvino_peer}.get(arguments.peer, torch_peer)
-    ready, run, to_numpy, mode = make(arguments, inputs)
+    makers = {"onnxruntime": onnxruntime_peer, "openvino": openvino_peer}
+    ready, run, to_numpy, mode = makers.get(arguments.peer, torch_peer)(arguments, inputs)
     with mode:
         serve(arguments, inputs, run, to_numpy, {"ready": ready, "import": imported}, replies)
 

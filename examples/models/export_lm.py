@@ -10,6 +10,8 @@ import language_models
 
 import torch
 
+from save_program import save_program
+
 
 def export(model: torch.nn.Module) -> torch.export.ExportedProgram:
     dims = {
@@ -39,7 +41,7 @@ def main() -> None:
     for name in parser.parse_args().name:
         model = language_models.load_language_model(name)
         path = places.models_folder() / f"{name}.pt2"
-        torch.export.save(export(model), path)
+        save_program(export(model), path)
         check(name, torch.export.load(path), model)
         print(f"{path}: {path.stat().st_size} bytes")
 

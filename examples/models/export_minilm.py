@@ -15,6 +15,8 @@ import sentence_model  # before torch: it switches the network off
 import numpy as np
 import torch
 
+from save_program import save_program
+
 SENTENCES = [
     "A man is eating food.",
     "A man is eating a piece of bread.",
@@ -26,7 +28,10 @@ COSINES = [0.7553, -0.1050, 0.1419, -0.0610, 0.0622, 0.0224]
 
 
 def export(model: torch.nn.Module) -> torch.export.ExportedProgram:
-    dims = {0: torch.export.Dim("batch", min=1, max=64), 1: torch.export.Dim("length", min=1, max=512)}
+    dims = {
+        0: torch.export.Dim("batch", min=1, max=64),
+        1: torch.export.Dim("length", min=1, max=512),
+    }
     example = torch.ones(3, 9, dtype=torch.int64)
     with torch.no_grad():
         return torch.export.export(
@@ -67,7 +72,7 @@ def main() -> None:
     }
     for name, (program, model) in programs.items():
         path = folder / f"{name}.pt2"
-        torch.export.save(program, path)
+        save_program(program, path)
         check(name, torch.export.load(path), model)
         print(f"{path}: {path.stat().st_size} bytes,",
               sum(node.op == "call_function" for node in program.graph.nodes), "call nodes")

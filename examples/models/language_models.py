@@ -53,7 +53,7 @@ def load_language_model(name: str) -> torch.nn.Module:
 
 
 def example_inputs(model, batch: int, length: int) -> tuple[torch.Tensor, ...]:
-    """Tokens from a seed for a model or its class; where there is a mask, later rows end earlier."""
+    """Tokens from a seed for a model or its class; in a mask, later rows end earlier."""
     generator = torch.Generator().manual_seed(batch * 1000 + length)
     ids = torch.randint(0, model.vocabulary, (batch, length), generator=generator)
     if not model.masked:

@@ -41,10 +41,12 @@ def load_sentence_model(attention: str = "sdpa") -> SentenceModel:
     weights = load_file(folder / "model.safetensors")
     # Stored for a pooling layer that sentence embeddings do not use, and for constant positions.
     unused = {"pooler.dense.weight", "pooler.dense.bias", "embeddings.position_ids"}
-    result = bert.load_state_dict({k: v for k, v in weights.items() if k not in unused}, strict=False)
+    for name in unused:
+        weights.pop(name, None)
+    result = bert.load_state_dict(weights, strict=False)
     missing = set(result.missing_keys) - {"embeddings.position_ids", "embeddings.token_type_ids"}
     if missing or result.unexpected_keys:
-        raise ValueError(f"weights do not fit: missing {missing}, unexpected {result.unexpected_keys}")
+        raise ValueError(f"missing weights {missing}, unexpected {result.unexpected_keys}")
     return SentenceModel(bert).eval()
 
 

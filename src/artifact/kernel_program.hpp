@@ -4,7 +4,7 @@
 // A nest kernel runs, for each point of its outer axes (flattened, row-major; one point is one tile of the kernel ABI), its stages in
 // order. A stage has axes of its own, a body of scalar operations in SSA form, and stores, reductions or row values:
 //   map     no axis is reduced: the body is evaluated at each point and stored
-//   reduce  every axis is reduced: results are row values, one for each outer point
+//   reduce  every axis is reduced: results are row values, one for each outer point; the stage may also store at each point
 //   column  axes are reduced but the last (the vector axis): one result for each point of the last axis, stored
 //   scalar  no axes: runs once for each outer point, may define row values and store
 // The last axis of a stage is its vector axis. Axis numbers count the outer axes first, then the stage's own.

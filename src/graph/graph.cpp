@@ -78,6 +78,13 @@ std::string Graph::free_value_name(std::string_view wanted) {
   return free;
 }
 
+void Graph::set_value_name(ValueId value, std::string_view name) {
+  std::string& own = values_[value].name;
+  if (own == name) return;
+  if (!own.empty()) value_names_.erase(own);
+  own = is_value_name(name) && value_names_.emplace(name).second ? name : std::string_view();
+}
+
 Result<ValueId> Graph::add_input(std::string_view name, Type type) {
   TENON_RETURN_IF_ERROR(claim_leaf_name(name));
   normalize_strides(*pool_, type);

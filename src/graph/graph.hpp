@@ -91,6 +91,7 @@ class Graph {
   const std::string& name() const { return name_; }
   symbolic::Pool& pool() const { return *pool_; }
   symbolic::Facts& facts() { return facts_; }
+  const symbolic::Facts& facts() const { return facts_; }
   const OperatorRegistry& registry() const { return *registry_; }
 
   // Symbols. Errors: ALREADY_EXISTS, INVALID_ARGUMENT (empty range, divisor < 1, a name that is no identifier or means
@@ -134,6 +135,8 @@ class Graph {
   const Value& value(ValueId id) const { return values_[id]; }
   Value& value(ValueId id) { return values_[id]; }
   const Type& type(ValueId id) const { return values_[id].type; }
+  // Names a top-level value for the text format; a name that is taken or cannot be written leaves it numbered.
+  void set_value_name(ValueId value, std::string_view name);
   size_t value_count() const { return values_.size(); }
   size_t node_count() const { return nodes_.size(); }
   const std::vector<Input>& inputs() const { return inputs_; }

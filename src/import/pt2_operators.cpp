@@ -15,12 +15,18 @@ bool starts_with_any(std::string_view text, std::initializer_list<std::string_vi
   return std::any_of(starts.begin(), starts.end(), [&](std::string_view start) { return text.starts_with(start); });
 }
 
+// The elements of an array, none of anything else.
+std::vector<JsonView> elements_of(JsonView array) {
+  Result<std::vector<JsonView>> elements = array.elements();
+  return elements.ok() ? *std::move(elements) : std::vector<JsonView>();
+}
+
 // All results are sizes, conditions or numbers, and there is one.
 bool gives_numbers(JsonView node) {
   const auto outputs = node.find("outputs");
-  const auto elements = outputs ? outputs->elements() : Result<std::vector<JsonView>>(Status());
-  if (!outputs || !elements.ok() || elements->empty()) return false;
-  return std::all_of(elements->begin(), elements->end(), [](JsonView output) {
+  if (!outputs) return false;
+  const std::vector<JsonView> elements = elements_of(*outputs);
+  return !elements.empty() && std::all_of(elements.begin(), elements.end(), [](JsonView output) {
     const auto member = output.only_member();
     return member.ok() && starts_with_any(member->first, {"as_sym_", "as_int", "as_bool", "as_float"});
   });
@@ -117,11 +123,11 @@ class MutationFinder {
       if (name && name->is_text()) names.emplace_back(*name->text());
     };
     if (const auto one = argument.find("as_tensor")) add(*one);
-    if (const auto list = argument.find("as_tensors"); list && list->is_array()) {
-      for (const JsonView& element : *list->elements()) add(element);
+    if (const auto list = argument.find("as_tensors")) {
+      for (const JsonView& element : elements_of(*list)) add(element);
     }
-    if (const auto list = argument.find("as_optional_tensors"); list && list->is_array()) {
-      for (const JsonView& element : *list->elements()) {
+    if (const auto list = argument.find("as_optional_tensors")) {
+      for (const JsonView& element : elements_of(*list)) {
         if (const auto one = element.find("as_tensor")) add(*one);
       }
     }
@@ -229,8 +235,8 @@ Result<Target> classify(JsonView node, const graph::OperatorRegistry& registry) 
 
 std::optional<JsonView> find_argument(JsonView node, std::string_view name) {
   const auto inputs = node.find("inputs");
-  if (!inputs || !inputs->is_array()) return std::nullopt;
-  for (const JsonView& element : *inputs->elements()) {
+  if (!inputs) return std::nullopt;
+  for (const JsonView& element : elements_of(*inputs)) {
     const auto called = element.find("name");
     if (called && called->is_text() && *called->text() == name) return element.find("arg");
   }

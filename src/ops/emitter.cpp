@@ -73,6 +73,8 @@ Operand Emitter::operand(size_t index, DType dtype) {
   }
   if (const double* value = std::get_if<double>(&argument); value && dtype == DType::kBool) {
     return Argument(*value != 0);
+  } else if (value && !is_floating(dtype)) {
+    return constant(static_cast<int64_t>(*value));
   }
   if (const Expr* value = std::get_if<Expr>(&argument); value && dtype == DType::kBool) {
     if (const std::optional<int64_t> known = pool().as_constant(*value)) return Argument(*known != 0);
@@ -194,7 +196,7 @@ ValueRef Emitter::unsqueeze(ValueRef value, size_t dim) {
 
 ValueRef Emitter::slice(ValueRef value, size_t dim, Expr start, Expr end, Expr step) {
   if (!status_.ok()) return {};
-  if (pool().is_constant(start, 0) && end == dims(value)[dim] && pool().is_constant(step, 1)) return value;
+  if (pool().is_constant(start, 0) && end == extent(value, dim) && pool().is_constant(step, 1)) return value;
   return call("prim.slice", {value, constant(static_cast<int64_t>(dim)), start, end, step});
 }
 
@@ -211,8 +213,7 @@ ValueRef Emitter::reduce(std::string_view op, ValueRef value, const Axes& axes, 
 
 Expr Emitter::count(ValueRef value, const Axes& axes) {
   Dims sizes;
-  if (!status_.ok()) return constant(1);
-  for (int64_t axis : axes) sizes.push_back(dims(value)[axis]);
+  for (int64_t axis : axes) sizes.push_back(extent(value, axis));
   return pool().product(sizes);
 }
 

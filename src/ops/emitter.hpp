@@ -35,6 +35,7 @@ class Emitter {
   std::string_view origin() const { return context_.node().op->schema.name; }
   const Type& type(ValueRef value) const;
   const Dims& dims(ValueRef value) const { return type(value).dims; }
+  Expr extent(ValueRef value, size_t dim) { return dim < rank(value) ? dims(value)[dim] : constant(1); }
   size_t rank(ValueRef value) const { return type(value).dims.size(); }
   DType dtype(ValueRef value) const { return type(value).dtype; }
   DType result_dtype(size_t index = 0) const { return context_.result_type(index).dtype; }

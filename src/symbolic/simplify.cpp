@@ -123,7 +123,7 @@ class Simplifier {
   bool usable(Expr g, Expr k) { return g == k || is_positive(g); }
 
   Expr quotient(Expr e, Expr x, Expr k) {
-    if (!is_positive(k)) return e;
+    if (pool_.is_constant(k, 0) || !is_positive(k)) return e;
     if (prover_.within(x, k)) return pool_.constant(0);
     if (facts_.range(x).min < 0 && prover_.within(pool_.add(x, k), k)) return pool_.constant(-1);
     if (pool_.kind(x) == Kind::kFloorDiv) {
@@ -148,7 +148,7 @@ class Simplifier {
   }
 
   Expr remainder(Expr e, Expr x, Expr k) {
-    if (!is_positive(k)) return e;
+    if (pool_.is_constant(k, 0) || !is_positive(k)) return e;
     if (prover_.within(x, k)) return x;
     if (facts_.range(x).min < 0 && prover_.within(pool_.add(x, k), k)) return pool_.add(x, k);
     if (pool_.kind(x) == Kind::kMod && pool_.is_constant(pool_.mod(pool_.operands(x)[1], k), 0)) {

@@ -6,26 +6,12 @@
 
 #include <atomic>
 #include <chrono>
-#include <cstdlib>
 #include <memory>
-#include <new>
 #include <thread>
 #include <vector>
 
+#include "device/allocation_count.hpp"
 #include "device/cpu/inline_executor.hpp"
-
-namespace {
-std::atomic<uint64_t> g_allocations{0};
-}
-
-void* operator new(size_t size) {
-  g_allocations.fetch_add(1, std::memory_order_relaxed);
-  void* memory = std::malloc(size == 0 ? 1 : size);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 namespace tenon::device::cpu {
 namespace {
@@ -178,9 +164,9 @@ TEST(ThreadPool, CallsAllocateNothing) {
   std::atomic<int> ran{0};
   const auto body = [&](size_t, uint32_t) { ran.fetch_add(1); };
   run(*pool, 8, body);
-  const uint64_t before = g_allocations.load();
+  const uint64_t before = tests::allocation_count();
   for (int round = 0; round < 100; ++round) run(*pool, 8, body);
-  EXPECT_EQ(g_allocations.load(), before);
+  EXPECT_EQ(tests::allocation_count(), before);
   EXPECT_EQ(ran.load(), 808);
 }
 
@@ -212,17 +198,18 @@ TEST(ThreadPool, JobsRunInOrderAndBeforeTheEnd) {
 
 TEST(ThreadPool, AJobMayUseTheWorkers) {
   struct State {
-    std::unique_ptr<ThreadPool> pool;
+    ThreadPool* pool;
     std::atomic<int> ran{0};
   } state;
-  state.pool = make_pool(3);
-  ASSERT_TRUE(state.pool->submit(
+  auto pool = make_pool(3);
+  state.pool = pool.get();
+  ASSERT_TRUE(pool->submit(
       [](void* data) {
         auto& mine = *static_cast<State*>(data);
         run(*mine.pool, 10, [&](size_t, uint32_t) { mine.ran.fetch_add(1); });
       },
       &state));
-  state.pool.reset();
+  pool.reset();
   EXPECT_EQ(state.ran.load(), 10);
 }
 

@@ -199,7 +199,9 @@ TEST(Fuzz, LearningIsSoundUnderTheGuards) {
         evaluable &= world.pool.evaluate(guard.predicate.a, world.values).ok() &&
                      world.pool.evaluate(guard.predicate.b, world.values).ok();
       }
-      if (evaluable) ASSERT_EQ(all, minimal) << seed;
+      if (evaluable) {
+        ASSERT_EQ(all, minimal) << seed;
+      }
       if (!all) continue;
       for (size_t k = 0; k < exprs.size(); ++k) {
         Result<int64_t> expected = world.pool.evaluate(exprs[k], world.values);
