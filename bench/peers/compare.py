@@ -68,7 +68,8 @@ def main() -> None:
         # The first one writes the inputs; results of all peers lie beside them.
         commands = {
             name: [sys.executable, str(script), "--model", arguments.model, "--peer", name,
-                   "--threads", str(arguments.threads), "--shape", arguments.shape, "--dump", inputs]
+                   "--threads", str(arguments.threads), "--shape", arguments.shape,
+                   "--dump", inputs]
             for name in arguments.peers
         }
         for program in arguments.program:

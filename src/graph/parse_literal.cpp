@@ -48,19 +48,19 @@ Result<Argument> Parser::literal() {
     if (!magnitude) return expected("a number that fits a double");
     if (negative) take();
     take();
-    return negative ? -*magnitude : *magnitude;
+    return Argument(negative ? -*magnitude : *magnitude);
   }
   if (token.kind == TokenKind::kValue) {
     TENON_ASSIGN_OR_RETURN(const ValueId used, value());
-    return ValueRef{used};
+    return Argument(ValueRef{used});
   }
-  if (token.kind == TokenKind::kString) return take().string;
+  if (token.kind == TokenKind::kString) return Argument(take().string);
   if (at("[")) return list();
   if (token.kind == TokenKind::kName && is_reserved_word(token.text)) {
     const std::string_view text = token.text;
     if (text == "cpu" || text == "cuda") {
       TENON_ASSIGN_OR_RETURN(const Device found, device());
-      return found;
+      return Argument(found);
     }
     std::optional<Argument> found;
     if (text == "none") found = std::monostate{};
@@ -79,7 +79,7 @@ Result<Argument> Parser::literal() {
     }
   }
   TENON_ASSIGN_OR_RETURN(const Expr expr, expression());
-  return expr;
+  return Argument(expr);
 }
 
 // Elements of one kind; integers among floats become floats.
@@ -89,7 +89,7 @@ Result<Argument> Parser::list() {
   std::vector<Expr> exprs;
   std::vector<double> floats;
   std::vector<bool> bools;
-  if (accept("]")) return exprs;
+  if (accept("]")) return Argument(std::move(exprs));
   while (true) {
     const Token& first = peek();
     const auto refuse = [&](std::string_view kind) {
@@ -122,10 +122,10 @@ Result<Argument> Parser::list() {
     if (accept("]")) break;
     if (!accept(",")) return expected("',' or ']'");
   }
-  if (!values.empty()) return values;
-  if (!bools.empty()) return bools;
-  if (exprs.size() == floats.size()) return exprs;
-  return floats;
+  if (!values.empty()) return Argument(std::move(values));
+  if (!bools.empty()) return Argument(std::move(bools));
+  if (exprs.size() == floats.size()) return Argument(std::move(exprs));
+  return Argument(std::move(floats));
 }
 
 Result<Expr> Parser::bounded(Expr expr, const Token& token) {

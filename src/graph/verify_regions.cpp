@@ -120,6 +120,7 @@ class RegionChecker {
 bool same_element_types(const Graph& graph, const Type& a, const Type& b) {
   if (a.pending || b.pending) return true;
   if (a.dtype != b.dtype || a.kind != b.kind || a.device != b.device || a.dims.size() != b.dims.size()) return false;
+  if (a.dims == b.dims) return true;
   // Two sizes that facts hold equal may still be written in two ways; proofs do not change the facts.
   symbolic::Facts facts = graph.facts();
   for (size_t dim = 0; dim < a.dims.size(); ++dim) {

@@ -57,17 +57,14 @@ template <Literal kPrim>
 Values accumulate(DecomposeContext& context) {
   Emitter e(context);
   const Arguments arguments = arguments_of(*context.node().op);
-  const DType dtype = e.result_dtype();
-  ValueRef x = e.convert(e.tensor(0), dtype);
+  const DType dtype = compute_dtype(e.result_dtype());
+  const ValueRef x = e.convert(e.tensor(0), dtype);
   const Axes axes = axes_of(e, arguments, e.rank(x));
-  if (axes.empty()) return e.done({x});
-  if (dtype == DType::kBool) {
-    // sum and prod into bool are "any" and "all".
-    x = e.reduce(kPrim.view() == "prim.sum" ? "prim.any" : "prim.all", x, axes, keeps(e, arguments));
-    return e.done({x});
-  }
-  x = e.convert(e.tensor(0), compute_dtype(dtype));
-  return e.done({e.store(e.reduce(kPrim.view(), x, axes, keeps(e, arguments)))});
+  if (axes.empty()) return e.done({e.store(x)});
+  // sum and prod into bool are "any" and "all".
+  std::string_view op = kPrim.view();
+  if (dtype == DType::kBool) op = op == "prim.sum" ? "prim.any" : "prim.all";
+  return e.done({e.store(e.reduce(op, x, axes, keeps(e, arguments)))});
 }
 
 Types infer_mean(InferContext& context) {

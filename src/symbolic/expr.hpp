@@ -68,7 +68,7 @@ class Pool {
   Expr max(Expr a, Expr b);
   Expr product(std::span<const Expr> factors);
   // dividend == quotient * divisor + rest, where no term of rest is a multiple of the divisor's leading term (the one
-  // of the highest degree). nullopt when the divisor is 0 or a coefficient would overflow.
+  // of the highest degree). nullopt when the divisor is 0 or the division takes too many steps.
   struct Division {
     Expr quotient, rest;
   };

@@ -8,7 +8,7 @@
 namespace tenon::symbolic {
 namespace {
 
-constexpr int kBudget = 96;  // polynomials looked at for one question
+constexpr int kBudget = 64;  // polynomials looked at for one question
 constexpr int kMaxDepth = 10;
 constexpr int kMaxShiftedTerms = 64;
 constexpr int64_t kMaxShift = int64_t{1} << 31;
@@ -49,22 +49,49 @@ int Prover::sign(Expr p, int depth) {
 }
 
 std::optional<Prover::Split> Prover::split(Expr p, Expr atom) {
-  Split result{pool_.constant(0), pool_.constant(0)};
+  InlineVector<Expr, 12> with, without;
   for (Expr term : pool_.terms(p)) {
     std::span<const Expr> factors = pool_.factors(term);
     auto count = std::ranges::count(factors, atom);
     if (count > 1) return std::nullopt;
     if (count == 0) {
-      result.rest = pool_.add(result.rest, term);
+      without.push_back(term);
       continue;
     }
     Expr part = pool_.constant(pool_.coefficient(term));
     for (Expr factor : factors) {
       if (factor != atom) part = pool_.mul(part, factor);
     }
-    result.coefficient = pool_.add(result.coefficient, part);
+    with.push_back(part);
   }
-  return result;
+  auto sum = [&](const InlineVector<Expr, 12>& terms) {
+    if (terms.empty()) return pool_.constant(0);
+    return terms.size() == 1 ? terms[0] : pool_.rebuild(p, terms);  // p has several terms too: a sum
+  };
+  return Split{sum(with), sum(without)};
+}
+
+// A cheap look before the expansion: a negative term without a least value has to be cancelled by what a positive
+// multiple of it leaves when shifted.
+bool Prover::may_be_nonnegative_when_shifted(Expr p) {
+  for (Expr bad : pool_.terms(p)) {
+    std::span<const Expr> factors = pool_.factors(bad);
+    if (pool_.coefficient(bad) >= 0 || factors.empty()) continue;
+    Range magnitude = point(1);
+    for (Expr factor : factors) magnitude = multiply(magnitude, facts_.range(factor));
+    if (!unbounded_above(magnitude) && !unbounded_below(magnitude)) continue;
+    bool curable = magnitude.min < 0;
+    for (Expr cure : pool_.terms(p)) {
+      std::span<const Expr> larger = pool_.factors(cure);
+      if (larger.size() <= factors.size() && magnitude.min >= 0) continue;
+      // Both in order: one pass finds the factors in the larger product.
+      size_t found = 0;
+      for (Expr factor : larger) found += found < factors.size() && factor == factors[found];
+      curable |= found == factors.size();
+    }
+    if (!curable) return false;
+  }
+  return true;
 }
 
 void Prover::collect_atoms(Expr p, AtomList& atoms) {
@@ -96,6 +123,7 @@ Expr Prover::divided_by_content(Expr p) {
 }
 
 bool Prover::nonnegative_when_shifted(Expr p) {
+  if (!may_be_nonnegative_when_shifted(p)) return false;
   AtomList atoms;
   collect_atoms(p, atoms);
   if (atoms.size() > 8) return false;

@@ -29,6 +29,7 @@ class Prover {
 
   bool search(Expr p, int depth);
   Expr divided_by_content(Expr p);
+  bool may_be_nonnegative_when_shifted(Expr p);
   bool nonnegative_when_shifted(Expr p);
   bool through_floor_div(Expr p, Expr atom, int depth);
   bool through_extremum(Expr p, Expr atom, int depth);

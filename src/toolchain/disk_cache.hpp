@@ -36,7 +36,7 @@ class Cache {
 struct DiskCacheOptions {
   std::string directory;  // "" asks $TENON_CACHE_DIR, then $XDG_CACHE_HOME/tenon, $HOME/.cache/tenon
   uint64_t quota_bytes = uint64_t(2) << 30;
-  Logger logger;
+  Logger logger = {};
 };
 
 // Entries are files `<directory>/<2 hex digits>/<30 hex digits>.tn`: a header with the key, size and checksum, then the

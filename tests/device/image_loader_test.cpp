@@ -136,7 +136,7 @@ TEST(ImageLoader, MapsNothingWritableAndExecutableAndLeavesNothing) {
     ASSERT_EQ(maps.find("rwx"), std::string::npos);
     ASSERT_GT(image->mapped_bytes(), 0u);
   }
-  EXPECT_LE(count_mappings(), before + 1);
+  EXPECT_LE(count_mappings(), before + 10);  // the heap may grow, 50 images may not stay
 }
 
 TEST(ImageLoader, AppliesRelativeRelocations) {

@@ -1,12 +1,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstring>
 #include <map>
 #include <memory>
-#include <random>
 
-#include "codegen/templates/builtin_kernels.hpp"
 #include "codegen/templates/template_abi.h"
 #include "target/gemm_geometry.hpp"
 #include "target/pack.hpp"
@@ -70,14 +67,6 @@ const GeneratedImage& gemm_image(Isa isa) {
   return *image;
 }
 
-std::vector<float> random_floats(size_t count, uint32_t seed) {
-  std::mt19937 engine(seed);
-  std::uniform_real_distribution<float> uniform(-1, 1);
-  std::vector<float> values(count);
-  for (float& v : values) v = uniform(engine);
-  return values;
-}
-
 // The stated order of one element.
 float ordered_dot(bool fma, float init, const float* a, int64_t a_stride, const float* b, int64_t b_stride, int64_t k) {
   float c = init;
@@ -113,19 +102,6 @@ struct Problem {
   }
 };
 
-struct Scratch {
-  explicit Scratch(int64_t bytes) : memory(static_cast<char*>(aligned_alloc(64, (bytes + 127) / 64 * 64))), size(bytes) {
-    std::memset(memory, 0xff, bytes);  // NaN
-    std::memset(memory + bytes, 0x5a, 64);
-  }
-  ~Scratch() {
-    for (int i = 0; i < 64; ++i) EXPECT_EQ(memory[size + i], 0x5a) << "scratch overrun at " << i;
-    std::free(memory);
-  }
-  char* memory;
-  int64_t size;
-};
-
 constexpr float kCanary = 12345.5f;
 
 // Runs all tiles in `calls` pieces and checks that nothing past the result is written.
@@ -153,13 +129,6 @@ std::vector<int64_t> panel_sizes(int64_t m, int64_t n, int64_t k, const GemmGeom
   z[TENON_GEMM_A_ROW_STRIDE] = k, z[TENON_GEMM_A_K_STRIDE] = 1;
   z[TENON_GEMM_ROWS_PER_BLOCK] = g.rows_per_block, z[TENON_GEMM_PANELS_PER_BLOCK] = g.panels_per_block;
   return z;
-}
-
-void expect_same(const std::vector<float>& got, const std::vector<float>& want, const std::string& what) {
-  ASSERT_EQ(got.size(), want.size());
-  for (size_t i = 0; i < got.size(); ++i) {
-    ASSERT_EQ(std::memcmp(&got[i], &want[i], 4), 0) << what << ": element " << i << " is " << got[i] << ", wanted " << want[i];
-  }
 }
 
 class GemmTemplate : public testing::TestWithParam<Isa> {
@@ -288,21 +257,8 @@ TEST_P(GemmTemplate, GeluEpilogueIsNearDouble) {
   }
 }
 
-// The built-in kernels of a level, compiled as the runtime compiles them.
-const codegen::BuiltinKernels& builtin(Isa isa) {
-  static std::map<Isa, const codegen::BuiltinKernels*> tables;
-  auto& table = tables[isa];
-  if (!table) {
-    const GeneratedImage image("#include \"codegen/templates/builtin.cpp.inc\"\n"
-                               "extern \"C\" __attribute__((visibility(\"default\"))) const void* table() {\n"
-                               "  return &tenon::codegen::TENON_LEVEL_TABLE;\n}\n", isa, true);
-    table = static_cast<const codegen::BuiltinKernels*>(reinterpret_cast<const void* (*)()>(image.symbol("table"))());
-  }
-  return *table;
-}
-
 TEST_P(GemmTemplate, BuiltinKernelGivesTheFusedBits) {
-  const codegen::BuiltinKernels& kernels = builtin(GetParam());
+  const codegen::BuiltinKernels& kernels = builtin_kernels(GetParam());
   EXPECT_EQ(kernels.isa, GetParam());
   EXPECT_EQ(kernels.lanes, target_.f32_lanes());
   EXPECT_EQ(kernels.rows, target_.gemm_rows());

@@ -2,12 +2,16 @@
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <gtest/gtest.h>
 #include <stdlib.h>
 
 #include <array>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <random>
 #include <sstream>
 
 namespace tenon::templates_test {
@@ -130,6 +134,46 @@ std::string GeneratedImage::faults() const {
     }
   }
   return faults;
+}
+
+const codegen::BuiltinKernels& builtin_kernels(target::Isa isa) {
+  static std::map<target::Isa, const codegen::BuiltinKernels*> tables;
+  auto& table = tables[isa];
+  if (!table) {
+    const GeneratedImage image("#include \"codegen/templates/builtin.cpp.inc\"\n"
+                               "extern \"C\" __attribute__((visibility(\"default\"))) const void* table() {\n"
+                               "  return &tenon::codegen::TENON_LEVEL_TABLE;\n}\n",
+                               isa, true);
+    table = static_cast<const codegen::BuiltinKernels*>(reinterpret_cast<const void* (*)()>(image.symbol("table"))());
+  }
+  return *table;
+}
+
+Scratch::Scratch(int64_t bytes)
+    : memory(static_cast<char*>(aligned_alloc(64, (bytes + 127) / 64 * 64))), size(bytes) {
+  std::memset(memory, 0xff, bytes);
+  std::memset(memory + bytes, 0x5a, 64);
+}
+
+Scratch::~Scratch() {
+  for (int i = 0; i < 64; ++i) EXPECT_EQ(memory[size + i], 0x5a) << "scratch overrun at " << i;
+  std::free(memory);
+}
+
+std::vector<float> random_floats(size_t count, uint32_t seed) {
+  std::mt19937 engine(seed);
+  std::uniform_real_distribution<float> uniform(-1, 1);
+  std::vector<float> values(count);
+  for (float& v : values) v = uniform(engine);
+  return values;
+}
+
+void expect_same(const std::vector<float>& got, const std::vector<float>& want, const std::string& what) {
+  ASSERT_EQ(got.size(), want.size());
+  for (size_t i = 0; i < got.size(); ++i) {
+    ASSERT_EQ(std::memcmp(&got[i], &want[i], 4), 0)
+        << what << ": element " << i << " is " << got[i] << ", wanted " << want[i];
+  }
 }
 
 }  // namespace tenon::templates_test

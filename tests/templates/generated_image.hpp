@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "artifact/kernel_abi.h"
+#include "codegen/templates/builtin_kernels.hpp"
 #include "target/target_info.hpp"
 
 namespace tenon::templates_test {
@@ -35,5 +36,20 @@ std::string temporary_folder();  // one for the test program
 
 // The x86 levels this machine runs.
 std::vector<target::Isa> host_levels();
+
+// The built-in kernels of a level, compiled as the runtime compiles them.
+const codegen::BuiltinKernels& builtin_kernels(target::Isa isa);
+
+// 64-byte aligned memory of a worker, filled with NaN; the destructor checks that nothing past it was written.
+struct Scratch {
+  explicit Scratch(int64_t bytes);
+  ~Scratch();
+  char* memory;
+  int64_t size;
+};
+
+std::vector<float> random_floats(size_t count, uint32_t seed);  // in [-1, 1)
+// Bit for bit; a fatal failure names the first difference.
+void expect_same(const std::vector<float>& got, const std::vector<float>& want, const std::string& what);
 
 }  // namespace tenon::templates_test

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/vm/frame.hpp"
+#include "support/status.hpp"
 
 namespace tenon::runtime::vm {
 

@@ -73,7 +73,7 @@ bool Execution::run_hook_row(const Body& body, long position, long count, float*
     for (const uint32_t value : body.accumulators) frame_.at[value] = reinterpret_cast<char*>(accumulator + at);
     if (!run_block(body, n)) return false;
     for (const Op& store : body.stores) store.run(frame_, store, n);
-    if (result != nullptr) std::memcpy(result + at, frame_.at[body.yield], size_t(n) * sizeof(float));
+    if (result != nullptr) std::memmove(result + at, frame_.at[body.yield], size_t(n) * sizeof(float));
   }
   return true;
 }
