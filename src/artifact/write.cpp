@@ -48,10 +48,10 @@ class Writer {
   auto numbers(const std::vector<T>& list) {
     return list.empty() ? Offset<flatbuffers::Vector<T>>() : b_.CreateVector(list);
   }
-  // Blobs start at 64-byte boundaries of the payload.
+  // Blobs start at 16-byte boundaries of the payload.
   auto aligned_bytes(const std::vector<uint8_t>& bytes) {
     if (bytes.empty()) return Offset<flatbuffers::Vector<uint8_t>>();
-    b_.ForceVectorAlignment(bytes.size(), 1, 64);
+    b_.ForceVectorAlignment(bytes.size(), 1, 16);
     return b_.CreateVector(bytes);
   }
   auto string(const std::string& text) {

@@ -5,9 +5,9 @@
 
 namespace tenon::graph {
 
-// The argument in the form that nodes hold: an integer constant in a float slot becomes a double, one integer for int[N]
-// becomes N of them, an empty list gets the slot's element kind. Errors: INVALID_ARGUMENT with operator, input, expected
-// and found; a value that does not exist is one of them.
+// The argument in the form that nodes hold: an integer constant in a float slot becomes a double, one integer for
+// int[N] becomes N of them, an empty list gets the slot's element kind. Errors: INVALID_ARGUMENT with operator, input,
+// expected and found; a value that does not exist is one of them.
 Result<Argument> check_argument(const Graph& graph, const Operator& op, const SchemaArgument& slot, Argument argument);
 
 // check_argument for every slot; absent trailing arguments become their defaults.

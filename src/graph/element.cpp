@@ -57,6 +57,7 @@ uint16_t f16_of_float(float value) {
   if (std::isnan(value)) return uint16_t(sign | 0x7e00);
   const float magnitude = std::fabs(value);
   if (magnitude >= 65520.0f) return uint16_t(sign | 0x7c00);  // halfway past the largest rounds to infinity
+  if (magnitude == 0.0f) return sign;
   int exponent = 0;
   std::frexp(magnitude, &exponent);
   // Spacing of f16 numbers there: 2^(exponent - 11), and 2^-24 among subnormals.

@@ -89,6 +89,7 @@ Result<Argument> Parser::list() {
   std::vector<Expr> exprs;
   std::vector<double> floats;
   std::vector<bool> bools;
+  bool has_float = false;
   if (accept("]")) return Argument(std::move(exprs));
   while (true) {
     const Token& first = peek();
@@ -104,13 +105,14 @@ Result<Argument> Parser::list() {
     } else if (const auto* expr = std::get_if<Expr>(&element)) {
       exprs.push_back(*expr);
       const auto constant = graph_->pool().as_constant(*expr);
-      if (!floats.empty() && !constant) return refuse("a float");
+      if (has_float && !constant) return refuse("a float");
       // Kept along with the list of integers until it is known which it is.
       floats.push_back(constant ? double(*constant) : 0.0);
     } else if (const auto* number = std::get_if<double>(&element)) {
       for (Expr earlier : exprs) {
         if (!graph_->pool().as_constant(earlier)) return refuse("an integer");
       }
+      has_float = true;
       floats.push_back(*number);
     } else if (const bool* truth = std::get_if<bool>(&element)) {
       bools.push_back(*truth);
@@ -124,8 +126,8 @@ Result<Argument> Parser::list() {
   }
   if (!values.empty()) return Argument(std::move(values));
   if (!bools.empty()) return Argument(std::move(bools));
-  if (exprs.size() == floats.size()) return Argument(std::move(exprs));
-  return Argument(std::move(floats));
+  if (has_float) return Argument(std::move(floats));
+  return Argument(std::move(exprs));
 }
 
 Result<Expr> Parser::bounded(Expr expr, const Token& token) {

@@ -70,7 +70,7 @@ Result<std::vector<std::optional<Expr>>> Parser::stated_sizes(const Type& known,
         const bool is_unbacked = is_symbol && graph_->pool().symbol_kind(graph_->pool().symbol_of(*size)) ==
                                                   symbolic::SymbolKind::kUnbacked;
         for (const auto& [name, symbol] : symbols_) {
-          if (symbol == *size) return expected(name);
+          if (symbol == *size) return expected(concat("the size ", name));
         }
         if (!is_unbacked) return expected(concat("the size ", graph_->pool().print(*size)));
         symbols_.emplace(peek().text, *size);

@@ -156,14 +156,18 @@ void register_activation(graph::OperatorRegistry& registry) {
   };
   add_rows(registry, rows);
   const InPlaceRow in_place[] = {
-      {"aten::gelu_(Tensor(a!) self, *, str approximate=\"none\") -> Tensor(a!)", infer_in_place<infer_gelu>, "aten.gelu"},
+      {"aten::gelu_(Tensor(a!) self, *, str approximate=\"none\") -> Tensor(a!)",
+       infer_in_place<infer_gelu>, "aten.gelu"},
       {"aten::silu_(Tensor(a!) self) -> Tensor(a!)", infer_in_place<infer_activation>, "aten.silu"},
-      {"aten::hardtanh_(Tensor(a!) self, Scalar min_val=-1, Scalar max_val=1) -> Tensor(a!)", infer_in_place<infer_hardtanh>, "aten.hardtanh"},
+      {"aten::hardtanh_(Tensor(a!) self, Scalar min_val=-1, Scalar max_val=1) -> Tensor(a!)",
+       infer_in_place<infer_hardtanh>, "aten.hardtanh"},
       {"aten::relu6_(Tensor(a!) self) -> Tensor(a!)", infer_in_place<infer_hardtanh>, "aten.relu6"},
       {"aten::hardsigmoid_(Tensor(a!) self) -> Tensor(a!)", infer_in_place<infer_activation>, "aten.hardsigmoid"},
       {"aten::hardswish_(Tensor(a!) self) -> Tensor(a!)", infer_in_place<infer_activation>, "aten.hardswish"},
-      {"aten::leaky_relu_(Tensor(a!) self, Scalar negative_slope=0.01) -> Tensor(a!)", infer_in_place<infer_activation>, "aten.leaky_relu"},
-      {"aten::elu_(Tensor(a!) self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor(a!)", infer_in_place<infer_activation>, "aten.elu"},
+      {"aten::leaky_relu_(Tensor(a!) self, Scalar negative_slope=0.01) -> Tensor(a!)",
+       infer_in_place<infer_activation>, "aten.leaky_relu"},
+      {"aten::elu_(Tensor(a!) self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor(a!)",
+       infer_in_place<infer_activation>, "aten.elu"},
       {"aten::celu_(Tensor(a!) self, Scalar alpha=1.) -> Tensor(a!)", infer_in_place<infer_activation>, "aten.celu"},
       {"aten::selu_(Tensor(a!) self) -> Tensor(a!)", infer_in_place<infer_activation>, "aten.selu"},
       {"aten::mish_(Tensor(a!) self) -> Tensor(a!)", infer_in_place<infer_activation>, "aten.mish"},

@@ -41,8 +41,10 @@ void register_clamp(graph::OperatorRegistry& registry) {
   };
   add_rows(registry, rows);
   const InPlaceRow in_place[] = {
-      {"aten::clamp_(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)", infer_in_place<infer_clamp>, "aten.clamp"},
-      {"aten::clamp_.Tensor(Tensor(a!) self, Tensor? min=None, Tensor? max=None) -> Tensor(a!)", infer_in_place<infer_clamp>, "aten.clamp.Tensor"},
+      {"aten::clamp_(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)",
+       infer_in_place<infer_clamp>, "aten.clamp"},
+      {"aten::clamp_.Tensor(Tensor(a!) self, Tensor? min=None, Tensor? max=None) -> Tensor(a!)",
+       infer_in_place<infer_clamp>, "aten.clamp.Tensor"},
       {"aten::clamp_min_(Tensor(a!) self, Scalar min) -> Tensor(a!)", infer_in_place<kSame>, "aten.clamp_min"},
       {"aten::clamp_max_(Tensor(a!) self, Scalar max) -> Tensor(a!)", infer_in_place<kSame>, "aten.clamp_max"},
   };

@@ -40,10 +40,14 @@ Values native_dropout(DecomposeContext& context) {
 void register_dropout(graph::OperatorRegistry& registry) {
   const Row rows[] = {
       {"aten::dropout(Tensor input, float p, bool train) -> Tensor", infer_dropout, identity},
-      {"aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", infer_native_dropout, native_dropout},
+      {"aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
+       infer_native_dropout, native_dropout},
   };
   add_rows(registry, rows);
-  const InPlaceRow in_place[] = {{"aten::dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", infer_in_place<infer_dropout>, "aten.dropout"}};
+  const InPlaceRow in_place[] = {
+      {"aten::dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
+       infer_in_place<infer_dropout>, "aten.dropout"},
+  };
   add_in_place_rows(registry, in_place);
 }
 

@@ -75,7 +75,8 @@ void register_logic(graph::OperatorRegistry& registry) {
       {"aten::bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor", infer_shift, bitwise<"prim.shl">},
       {"aten::bitwise_left_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor", infer_shift, bitwise<"prim.shl">},
       {"aten::bitwise_right_shift.Tensor(Tensor self, Tensor other) -> Tensor", infer_shift, bitwise<"prim.shr">},
-      {"aten::bitwise_right_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor", infer_shift, bitwise<"prim.shr">},
+      {"aten::bitwise_right_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor",
+       infer_shift, bitwise<"prim.shr">},
       {"aten::__lshift__.Scalar(Tensor self, Scalar other) -> Tensor", infer_shift, bitwise<"prim.shl">},
       {"aten::__rshift__.Scalar(Tensor self, Scalar other) -> Tensor", infer_shift, bitwise<"prim.shr">},
   };
@@ -83,10 +84,14 @@ void register_logic(graph::OperatorRegistry& registry) {
   const InPlaceRow in_place[] = {
       {"aten::logical_and_(Tensor(a!) self, Tensor other) -> Tensor(a!)", infer_in_place<kBool>, "aten.logical_and"},
       {"aten::logical_or_(Tensor(a!) self, Tensor other) -> Tensor(a!)", infer_in_place<kBool>, "aten.logical_or"},
-      {"aten::logical_not_(Tensor(a!) self) -> Tensor(a!)", infer_in_place<infer_unary<ResultRule::kBool>>, "aten.logical_not"},
-      {"aten::bitwise_and_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", infer_in_place<infer_bitwise>, "aten.bitwise_and.Tensor"},
-      {"aten::bitwise_or_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", infer_in_place<infer_bitwise>, "aten.bitwise_or.Tensor"},
-      {"aten::bitwise_xor_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", infer_in_place<infer_bitwise>, "aten.bitwise_xor.Tensor"},
+      {"aten::logical_not_(Tensor(a!) self) -> Tensor(a!)",
+       infer_in_place<infer_unary<ResultRule::kBool>>, "aten.logical_not"},
+      {"aten::bitwise_and_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
+       infer_in_place<infer_bitwise>, "aten.bitwise_and.Tensor"},
+      {"aten::bitwise_or_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
+       infer_in_place<infer_bitwise>, "aten.bitwise_or.Tensor"},
+      {"aten::bitwise_xor_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
+       infer_in_place<infer_bitwise>, "aten.bitwise_xor.Tensor"},
       {"aten::bitwise_not_(Tensor(a!) self) -> Tensor(a!)", infer_in_place<infer_bitwise_not>, "aten.bitwise_not"},
   };
   add_in_place_rows(registry, in_place);

@@ -182,8 +182,10 @@ void register_matmul(graph::OperatorRegistry& registry) {
       {"aten::dot(Tensor self, Tensor tensor) -> Tensor", infer_vector<1>, matmul},
       {"aten::matmul(Tensor self, Tensor other) -> Tensor", infer_matmul, matmul},
       {"aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", infer_linear, linear},
-      {"aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", infer_add_product<2, 2>, add_product},
-      {"aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", infer_add_product<2, 1>, add_product},
+      {"aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+       infer_add_product<2, 2>, add_product},
+      {"aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+       infer_add_product<2, 1>, add_product},
       {"aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, "
        "Scalar alpha=1) -> Tensor", infer_add_product<3, 3>, add_product},
   };

@@ -144,11 +144,13 @@ Values norm(DecomposeContext& context) {
 void register_moments(graph::OperatorRegistry& registry) {
   const Row rows[] = {
       {"aten::var(Tensor self, bool unbiased=True) -> Tensor", infer_variance, variance<false>},
-      {"aten::var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor", infer_variance, variance<false>},
+      {"aten::var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
+       infer_variance, variance<false>},
       {"aten::var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, "
        "bool keepdim=False) -> Tensor", infer_variance, variance<false>},
       {"aten::std(Tensor self, bool unbiased=True) -> Tensor", infer_variance, variance<true>},
-      {"aten::std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor", infer_variance, variance<true>},
+      {"aten::std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
+       infer_variance, variance<true>},
       {"aten::std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, "
        "bool keepdim=False) -> Tensor", infer_variance, variance<true>},
       {"aten::var_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", infer_variance, variance<false>},

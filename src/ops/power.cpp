@@ -57,8 +57,10 @@ void register_power(graph::OperatorRegistry& registry) {
   };
   add_rows(registry, rows);
   const InPlaceRow in_place[] = {
-      {"aten::pow_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)", infer_in_place<infer_pow>, "aten.pow.Tensor_Scalar"},
-      {"aten::pow_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)", infer_in_place<infer_pow>, "aten.pow.Tensor_Tensor"},
+      {"aten::pow_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)",
+       infer_in_place<infer_pow>, "aten.pow.Tensor_Scalar"},
+      {"aten::pow_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)",
+       infer_in_place<infer_pow>, "aten.pow.Tensor_Tensor"},
   };
   add_in_place_rows(registry, in_place);
 }

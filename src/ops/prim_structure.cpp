@@ -143,7 +143,8 @@ Types infer_advanced_index(InferContext& context) {
     if (list[i] == graph::kNoValue) continue;
     const Type& type = context.type_of(list[i]);
     if (type.dtype == DType::kBool || type.dtype == DType::kU8) {
-      return unimplemented(context.op().schema.name + ": a mask as an index (its size depends on data) is not supported");
+      return unimplemented(context.op().schema.name +
+                           ": a mask as an index (its size depends on data) is not supported");
     }
     if (type.dtype != DType::kI64 && type.dtype != DType::kI32) {
       return context.error(argument, "i64 or i32 tensors", name(type.dtype));

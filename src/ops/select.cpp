@@ -67,8 +67,10 @@ void register_select(graph::OperatorRegistry& registry) {
   };
   add_rows(registry, rows);
   const InPlaceRow in_place[] = {
-      {"aten::masked_fill_.Scalar(Tensor(a!) self, Tensor mask, Scalar value) -> Tensor(a!)", infer_in_place<infer_masked_fill>, "aten.masked_fill.Scalar"},
-      {"aten::masked_fill_.Tensor(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)", infer_in_place<infer_masked_fill>, "aten.masked_fill.Tensor"},
+      {"aten::masked_fill_.Scalar(Tensor(a!) self, Tensor mask, Scalar value) -> Tensor(a!)",
+       infer_in_place<infer_masked_fill>, "aten.masked_fill.Scalar"},
+      {"aten::masked_fill_.Tensor(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)",
+       infer_in_place<infer_masked_fill>, "aten.masked_fill.Tensor"},
   };
   add_in_place_rows(registry, in_place);
 }

@@ -305,8 +305,10 @@ void register_slice(graph::OperatorRegistry& registry) {
       {"aten::select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)", infer_select, select},
       {"aten::narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)", infer_narrow, narrow},
       {"aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]", infer_split, split},
-      {"aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]", infer_split_sizes, split},
-      {"aten::split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]", infer_split_sizes, split},
+      {"aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]",
+       infer_split_sizes, split},
+      {"aten::split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]",
+       infer_split_sizes, split},
       {"aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]", infer_chunk, split},
       {"aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]", infer_unbind, unbind},
   };
@@ -315,7 +317,8 @@ void register_slice(graph::OperatorRegistry& registry) {
   const Row rows[] = {
       {"aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, "
        "SymInt step=1) -> Tensor", infer_slice_scatter, slice_scatter},
-      {"aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", infer_select_scatter, select_scatter},
+      {"aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor",
+       infer_select_scatter, select_scatter},
   };
   add_rows(registry, rows);
 }

@@ -31,7 +31,7 @@ Types infer_numeric(InferContext& context) {
   return infer_same(context);
 }
 
-// abs(bool) and sign(bool) are the identity.
+// sign(bool) is the identity.
 template <Literal kPrim>
 Values bool_identity(DecomposeContext& context) {
   if (context.type(context.tensor(0)).dtype == DType::kBool) return std::vector<ValueId>{context.tensor(0)};
@@ -101,7 +101,7 @@ void register_unary(graph::OperatorRegistry& registry) {
       {"aten::erfc(Tensor self) -> Tensor", kFloat, to_float<"prim.erfc">},
       {"aten::sigmoid(Tensor self) -> Tensor", kFloat, to_float<"prim.sigmoid">},
       {"aten::neg(Tensor self) -> Tensor", infer_numeric, same_dtype<"prim.neg", false>},
-      {"aten::abs(Tensor self) -> Tensor", infer_same, bool_identity<"prim.abs">},
+      {"aten::abs(Tensor self) -> Tensor", infer_numeric, same_dtype<"prim.abs", false>},
       {"aten::sign(Tensor self) -> Tensor", infer_same, bool_identity<"prim.sign">},
       {"aten::floor(Tensor self) -> Tensor", infer_numeric, same_dtype<"prim.floor", true>},
       {"aten::ceil(Tensor self) -> Tensor", infer_numeric, same_dtype<"prim.ceil", true>},
@@ -126,7 +126,7 @@ void register_unary(graph::OperatorRegistry& registry) {
       {"aten::erf_(Tensor(a!) self) -> Tensor(a!)", infer_in_place<kFloat>, "aten.erf"},
       {"aten::sigmoid_(Tensor(a!) self) -> Tensor(a!)", infer_in_place<kFloat>, "aten.sigmoid"},
       {"aten::neg_(Tensor(a!) self) -> Tensor(a!)", infer_in_place<infer_numeric>, "aten.neg"},
-      {"aten::abs_(Tensor(a!) self) -> Tensor(a!)", infer_in_place<infer_same>, "aten.abs"},
+      {"aten::abs_(Tensor(a!) self) -> Tensor(a!)", infer_in_place<infer_numeric>, "aten.abs"},
       {"aten::sign_(Tensor(a!) self) -> Tensor(a!)", infer_in_place<infer_same>, "aten.sign"},
       {"aten::floor_(Tensor(a!) self) -> Tensor(a!)", infer_in_place<infer_numeric>, "aten.floor"},
       {"aten::ceil_(Tensor(a!) self) -> Tensor(a!)", infer_in_place<infer_numeric>, "aten.ceil"},

@@ -8,7 +8,9 @@
 namespace tenon::ops {
 namespace {
 
-Types with_dims(const Type& self, Dims dims) { return one(graph::tensor_type(self.dtype, std::move(dims), self.device)); }
+Types with_dims(const Type& self, Dims dims) {
+  return one(graph::tensor_type(self.dtype, std::move(dims), self.device));
+}
 
 // self, size
 Types infer_view(InferContext& context) {
@@ -204,7 +206,8 @@ void register_view(graph::OperatorRegistry& registry) {
       {"aten::reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)", infer_view, reshape},
       {"aten::view_as(Tensor(a) self, Tensor other) -> Tensor(a)", infer_view_as, reshape},
       {"aten::reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", infer_view_as, reshape},
-      {"aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)", infer_flatten, reshape},
+      {"aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)",
+       infer_flatten, reshape},
       {"aten::unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)", infer_unflatten, reshape},
       {"aten::unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", infer_unsqueeze, reshape},
       {"aten::squeeze(Tensor(a) self) -> Tensor(a)", infer_squeeze, reshape},

@@ -124,6 +124,12 @@ class FunctionCompiler {
   virtual Status specialize(const CallSignature& signature, Specialization* out) = 0;
   // Begins to make native code for the artifact's programs that have none.
   virtual Status start_kernels(std::span<const uint8_t> artifact, std::unique_ptr<KernelBuild>* out) = 0;
+  // The initial bytes of interface().states[index], row-major; an empty blob: zeros. UNIMPLEMENTED: they are known from
+  // the first specialization on only.
+  virtual Status initial_state(size_t index, Blob* out) {
+    (void)index, (void)out;
+    return unimplemented("initial values come with the first specialization");
+  }
   // "graph", "passes", "source" of the last specialization.
   virtual Status explain(std::string_view what, WriteFn write, void* user) = 0;
 };

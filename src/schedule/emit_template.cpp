@@ -41,6 +41,7 @@ Result<Launch> emit_matmul(Module& module, const loop::Template& t) {
   Launch launch;
   launch.program.kind = artifact::ProgramKind::kGemm;
   launch.program.packed_b = p.constant_b;
+  launch.matmul = &p;
   KernelFrame frame(module);
   std::vector<Expr> sizes(TENON_GEMM_FIRST_HOOK_SIZE, pool.constant(0));
   sizes[TENON_GEMM_M] = p.m;

@@ -33,6 +33,7 @@ struct Launch {
   std::vector<bool> written;      // per buffer
   Expr cost;                      // scalar operations an outer point takes, about
   std::string origin;
+  const loop::MatMul* matmul = nullptr;  // of a matrix product; lives in the module
 };
 
 }  // namespace tenon::schedule

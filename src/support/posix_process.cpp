@@ -2,8 +2,8 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -13,7 +13,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
+#include <utility>
+#include <vector>
 
 #include "support/format.hpp"
 #include "support/system_error.hpp"
@@ -198,18 +199,57 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return result;
 }
 
-struct SpawnPlan {
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-  SpawnPlan() {
-    posix_spawn_file_actions_init(&actions);
-    posix_spawnattr_init(&attributes);
-  }
-  ~SpawnPlan() {
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-  }
+// What the child needs between its birth and the program, prepared by the parent: the child must not allocate.
+struct ChildPlan {
+  char* const* arguments = nullptr;
+  char* const* environment = nullptr;
+  const char* directory = nullptr;       // null keeps ours
+  std::vector<int> descriptors;          // [i] becomes the child's descriptor i
+  uint64_t memory_limit_bytes = 0;
+  volatile int error_number = 0;         // the child's, when it never became the program
 };
+
+// Runs on the parent's memory while the parent waits: system calls only.
+[[noreturn]] void become_program(ChildPlan& plan) {
+  // A group of its own, to be killed as one; the host's ignored and blocked signals are not the program's business.
+  setpgid(0, 0);
+  struct sigaction standard {};
+  standard.sa_handler = SIG_DFL;
+  for (int number = 1; number < NSIG; ++number) sigaction(number, &standard, nullptr);
+  const int count = int(plan.descriptors.size());
+  bool fine = true;
+  for (int target = 0; fine && target < count; ++target) fine = dup2(plan.descriptors[size_t(target)], target) >= 0;
+#ifdef SYS_close_range
+  if (fine) syscall(SYS_close_range, count, ~0u, 0);  // older kernels: only ours are closed, by close-on-exec
+#endif
+  if (fine && plan.directory != nullptr) fine = chdir(plan.directory) == 0;
+  if (fine && plan.memory_limit_bytes != 0) {
+    const rlimit limit{plan.memory_limit_bytes, plan.memory_limit_bytes};
+    fine = setrlimit(RLIMIT_AS, &limit) == 0;
+  }
+  if (fine) {
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+    execve(plan.arguments[0], plan.arguments, plan.environment);
+  }
+  plan.error_number = errno;
+  _exit(127);
+}
+
+// Like posix_spawn, which cannot set a resource limit: set from outside it may come after the program's first child.
+[[gnu::noinline]] pid_t spawn(ChildPlan& plan) {
+  sigset_t all, before;
+  sigfillset(&all);
+  // No handler of the host may run in the child while it uses our memory.
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const pid_t id = vfork();
+  if (id == 0) become_program(plan);
+  const int error_number = errno;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = error_number;
+  return id;
+}
 
 Result<Descriptor> open_input(const ProcessSpec& spec) {
   if (spec.input.empty()) {
@@ -250,40 +290,23 @@ Result<std::unique_ptr<Process>> start_posix_process(const ProcessSpec& spec) {
   TENON_ASSIGN_OR_RETURN(Pipe output, make_pipe());
   TENON_ASSIGN_OR_RETURN(Pipe errors, make_pipe());
 
-  SpawnPlan plan;
-  int failed = posix_spawn_file_actions_adddup2(&plan.actions, input.get(), 0);
-  failed |= posix_spawn_file_actions_adddup2(&plan.actions, output.write.get(), 1);
-  failed |= posix_spawn_file_actions_adddup2(&plan.actions, errors.write.get(), 2);
-  int next = 3;
-  for (const MemoryFile* file : spec.files) {
-    failed |= posix_spawn_file_actions_adddup2(&plan.actions, file->descriptor(), next++);
-  }
-#if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 34)
-  failed |= posix_spawn_file_actions_addclosefrom_np(&plan.actions, next);
-#endif
-  if (!spec.directory.empty()) failed |= posix_spawn_file_actions_addchdir_np(&plan.actions, spec.directory.c_str());
+  const std::vector<char*> arguments = pointers(spec.arguments);
+  const std::vector<char*> environment = pointers(spec.environment);
+  ChildPlan plan;
+  plan.arguments = arguments.data();
+  plan.environment = environment.data();
+  plan.directory = spec.directory.empty() ? nullptr : spec.directory.c_str();
+  plan.descriptors = {input.get(), output.write.get(), errors.write.get()};
+  for (const MemoryFile* file : spec.files) plan.descriptors.push_back(file->descriptor());
+  plan.memory_limit_bytes = spec.memory_limit_bytes;
 
-  sigset_t none, all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  // A group of its own, to be killed as one; the host's ignored and blocked signals are not the child's business.
-  failed |= posix_spawnattr_setflags(&plan.attributes,
-                                     POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  failed |= posix_spawnattr_setpgroup(&plan.attributes, 0);
-  failed |= posix_spawnattr_setsigmask(&plan.attributes, &none);
-  failed |= posix_spawnattr_setsigdefault(&plan.attributes, &all);
-  if (failed != 0) return system_error(ENOMEM, "prepare to run", program);
-
-  std::vector<char*> arguments = pointers(spec.arguments);
-  std::vector<char*> environment = pointers(spec.environment);
-  pid_t id = 0;
-  const int error_number =
-      posix_spawn(&id, program.c_str(), &plan.actions, &plan.attributes, arguments.data(), environment.data());
-  if (error_number != 0) return system_error(error_number, "run", program);
-  if (spec.memory_limit_bytes != 0) {
-    // Set from outside once the program is loaded; it has made no child of its own by then, so all inherit it.
-    const rlimit limit{spec.memory_limit_bytes, spec.memory_limit_bytes};
-    prlimit(id, RLIMIT_AS, &limit, nullptr);
+  const pid_t id = spawn(plan);
+  if (id < 0) return system_error(errno, "run", program);
+  if (plan.error_number != 0) {
+    int status;
+    while (waitpid(id, &status, 0) < 0 && errno == EINTR) {
+    }
+    return system_error(plan.error_number, "run", program);
   }
   return std::unique_ptr<Process>(
       std::make_unique<PosixProcess>(id, spec, std::move(output.read), std::move(errors.read)));

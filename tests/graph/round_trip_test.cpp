@@ -5,7 +5,7 @@
 
 #include "graph/parse.hpp"
 #include "graph/print.hpp"
-#include "graph/test_operators.hpp"
+#include "test_operators.hpp"
 #include "graph/verify.hpp"
 
 namespace tenon::graph {
@@ -48,7 +48,7 @@ const char* const kCanonical[] = {
     R"(graph @data(%x: f32[2]) -> (y: f32[2]) on cpu {
   %c = constant "c" = [1.0, -0.0] : f32[2]
   %m = constant "m" = [1, 2, 3, 4, 5, 6] : i32[2, 3]{1, 2}
-  %h = constant "h" = [0.333252, 65504.0, inf, nan] : f16[4]
+  %h = constant "h" = [0.33325195, 65504.0, inf, nan] : f16[4]
   %b = constant "b" = [true, false] : bool[2]
   %u = constant "u" = [18446744073709551615] : u64[]
   %e = constant "e" : f32[0, 3]
@@ -90,7 +90,7 @@ const char* const kCanonical[] = {
   return %0, %1, %4, %7
 }
 )",
-    R"(graph @"odd name"(%0 "0": f32[2], %a "b c": ??) -> ("x y": f32[2]) on cuda:1 {
+    R"(graph @"odd name"(%0: f32[2], %a "b c": ??) -> ("x y": f32[2]) on cuda:1 {
   %host = constant "host" = [1.0] : f32[1] on cpu
   %1 = aten.relu(%0) : f32[2]
   %2 = aten.relu(%a) : ??
@@ -103,7 +103,7 @@ const char* const kCanonical[] = {
     yield %1
   } else (%a: f32[s0]) {
     %2 = higher_order.while_loop([%a]) cond (%3: f32[s0]) {
-      %c = constant_true() : bool[]
+      %c = aten.sum.dim_IntList(%3, [0], dtype=bool) : bool[]
       yield %c
     } body (%4: f32[s0]) {
       yield %4
@@ -120,13 +120,7 @@ const char* const kCanonical[] = {
 };
 
 TEST(RoundTrip, CanonicalTextStaysAsItIs) {
-  for (std::string text : kCanonical) {
-    // There is no operator without operands in the registry: a comparison by any other is as good.
-    const std::string stand_in = "constant_true() : bool[]";
-    if (const size_t at = text.find(stand_in); at != std::string::npos)
-      text.replace(at, stand_in.size(), "aten.sum.dim_IntList(%3, [0], dtype=bool) : bool[]");
-    EXPECT_EQ(canonical(text), text);
-  }
+  for (const std::string text : kCanonical) EXPECT_EQ(canonical(text), text);
 }
 
 TEST(RoundTrip, FreeTextBecomesCanonical) {
@@ -144,7 +138,7 @@ graph @g(%x:f32[s1,s0]{s0,1},%y : f32 [ 1 , 4 ]{9,1}) -> (o: ??) where s1 in [2,
   %0 = aten.add.Tensor(%x, %x) : f32[s1, s0]
   %1 = aten.view(%0, [s1*s0]) : f32[s1*s0]
   %2 = aten.sum.dim_IntList(%1, [0]) : f32[]
-  %3 = aten.view(%x, [-s0 + s1*s0]) : f32[-s0 + s1*s0]
+  %3 = aten.view(%x, [s1*s0 - s0]) : f32[s1*s0 - s0]
   return %2
 }
 )");
@@ -256,7 +250,7 @@ TEST(Parse, RefusesWithPlaceExpectedAndFound) {
     const auto graph = parse(text, test_registry());
     if (std::string_view(wrong.message) == "expected 0 outputs") {
       ASSERT_FALSE(graph.ok());
-      EXPECT_EQ(graph.status().message(), "1:43: expected 1 outputs, as `return` has, found 0");
+      EXPECT_EQ(graph.status().message(), "1:51: expected 1 outputs, as `return` has, found 0");
       continue;
     }
     ASSERT_FALSE(graph.ok()) << wrong.body;
@@ -323,15 +317,25 @@ TEST(Parse, SurvivesMutatedText) {
   size_t accepted = 0, refused = 0;
   for (int round = 0; round < 4000; ++round) {
     std::string text = pool[below(pool.size())];
-    const size_t changes = 1 + below(4);
+    const size_t changes = 1 + below(2);
     for (size_t change = 0; change < changes && !text.empty(); ++change) {
       const size_t at = below(text.size());
-      switch (below(5)) {
+      switch (below(8)) {
         case 0: text[at] = alphabet[below(alphabet.size())]; break;
         case 1: text.erase(at, 1 + below(8)); break;
         case 2: text.insert(at, text.substr(below(text.size()), below(24))); break;
         case 3: text[at] = char(below(256)); break;
-        case 4: {
+        case 4:
+        case 5:
+        case 6:
+          // A digit for a digit: often still a graph.
+          for (size_t digit = at; digit < text.size(); ++digit) {
+            if (text[digit] < '0' || text[digit] > '9') continue;
+            text[digit] = char('0' + below(10));
+            break;
+          }
+          break;
+        default: {
           const std::string& other = pool[below(pool.size())];
           text.insert(at, other.substr(below(other.size()), below(40)));
           break;

@@ -1,4 +1,4 @@
-#include "graph/test_operators.hpp"
+#include "test_operators.hpp"
 
 #include <algorithm>
 
@@ -55,8 +55,11 @@ Result<std::vector<Type>> cat(InferContext& context) {
   TENON_ASSIGN_OR_RETURN(const int64_t dim, context.dim(1, types[0].rank()));
   Type type = types[0];
   type.strides.clear();
-  for (size_t index = 1; index < types.size(); ++index)
+  if (type.dims.empty()) return context.error("tensors", "at least one dim", "none");
+  for (size_t index = 1; index < types.size(); ++index) {
+    if (types[index].rank() != type.rank()) return context.error("tensors", "equal ranks", "others");
     type.dims[size_t(dim)] = context.pool().add(type.dims[size_t(dim)], types[index].dims[size_t(dim)]);
+  }
   return std::vector<Type>{type};
 }
 
@@ -75,6 +78,7 @@ Result<std::vector<Type>> sum(InferContext& context) {
 
 Result<std::vector<Type>> max_dim(InferContext& context) {
   TENON_ASSIGN_OR_RETURN(const Type self, context.type(0));
+  if (self.rank() == 0) return context.error("self", "at least one dim", "none");
   TENON_ASSIGN_OR_RETURN(const int64_t dim, context.dim(1, self.rank()));
   Type values = tensor_type(self.dtype, self.dims, self.device);
   values.dims.erase(values.dims.begin() + dim);
@@ -101,6 +105,7 @@ Result<std::vector<Type>> nonzero(InferContext& context) {
 Result<std::vector<Type>> split(InferContext& context) {
   TENON_ASSIGN_OR_RETURN(const Type self, context.type(0));
   TENON_ASSIGN_OR_RETURN(const std::vector<Expr> sizes, context.integers(1));
+  if (self.rank() == 0) return context.error("self", "at least one dim", "none");
   TENON_ASSIGN_OR_RETURN(const int64_t dim, context.dim(2, self.rank()));
   std::vector<Type> types(sizes.size(), tensor_type(self.dtype, self.dims, self.device));
   for (size_t index = 0; index < sizes.size(); ++index) types[index].dims[size_t(dim)] = sizes[index];

@@ -113,8 +113,10 @@ void* GeneratedImage::symbol(const char* name) const {
   return found;
 }
 
-std::string GeneratedImage::faults() const {
-  const std::string bytes = read_file(path_);
+std::string GeneratedImage::faults() const { return image_faults(path_); }
+
+std::string image_faults(const std::string& path) {
+  const std::string bytes = read_file(path);
   const char* base = bytes.data();
   const auto* header = reinterpret_cast<const Elf64_Ehdr*>(base);
   const auto* sections = reinterpret_cast<const Elf64_Shdr*>(base + header->e_shoff);

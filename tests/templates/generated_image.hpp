@@ -14,6 +14,9 @@ namespace tenon::templates_test {
 std::string read_template(const std::string& name);  // a file of src/codegen/templates or src/artifact
 std::string paste(const std::vector<std::string>& names);
 
+// What an image must not have: lines "undefined <symbol>" and "relocation section <name>".
+std::string image_faults(const std::string& path);
+
 class GeneratedImage {
  public:
   // Compiles (aborts the test program with the compiler's message if that fails) and loads. Never unloaded.
@@ -21,7 +24,6 @@ class GeneratedImage {
 
   void* symbol(const char* name) const;
   tenon_kernel_fn kernel(const char* name) const { return reinterpret_cast<tenon_kernel_fn>(symbol(name)); }
-  // What an image must not have: "undefined <symbol>" and "relocation section <name>" lines.
   std::string faults() const;
 
  private:

@@ -86,7 +86,7 @@ template <class T> double ulps(T got, long double want) {
 template <class T> std::vector<T> samples() {
   std::mt19937_64 engine(11);
   std::vector<T> x;
-  for (int i = 0; i < 30000; ++i) {  // any bits
+  for (int i = 0; i < 12000; ++i) {  // any bits
     const uint64_t bits = engine();
     T value;
     std::memcpy(&value, &bits, sizeof value);
@@ -94,7 +94,7 @@ template <class T> std::vector<T> samples() {
   }
   for (T width : {T(1), T(6), T(110), T(760)}) {
     std::uniform_real_distribution<T> uniform(-width, width);
-    for (int i = 0; i < 15000; ++i) x.push_back(uniform(engine));
+    for (int i = 0; i < 7000; ++i) x.push_back(uniform(engine));
   }
   for (int i = 1; i < 3000; ++i) x.push_back(static_cast<T>(i * 1.5707963267948966));
   using Limits = std::numeric_limits<T>;

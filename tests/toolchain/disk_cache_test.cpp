@@ -107,7 +107,7 @@ TEST(DiskCache, AnyDamageIsAMissAndTheEntryGoes) {
 }
 
 TEST(DiskCache, StaysWithinItsQuotaAndKeepsWhatIsUsed) {
-  TempDirectory temp;
+  TempDirectory temp(TempDirectory::in_memory());
   FaultyEnv env(posix_env());
   const uint64_t quota = 100'000;
   const auto cache = open_disk_cache(env, {.directory = temp.path(), .quota_bytes = quota});
@@ -199,7 +199,7 @@ TEST(DiskCache, EveryFailingCallIsAMissAtWorst) {
     for (const Code code : {Code::kUnavailable, Code::kResourceExhausted, Code::kPermissionDenied, Code::kNotFound}) {
       for (uint64_t k = 1;; ++k) {
         ASSERT_LT(k, 500u);
-        TempDirectory temp;
+        TempDirectory temp(TempDirectory::in_memory());
         if (for_ever) env.fail_from(k, code);
         else env.fail_call(k, code);
         const auto cache = open_disk_cache(env, {.directory = temp.path(), .quota_bytes = 4000});

@@ -1,0 +1,113 @@
+#include "compile/pipeline.hpp"
+
+#include <chrono>
+
+#include "graph/print.hpp"
+#include "graph/verify.hpp"
+#include "lower/lower.hpp"
+#include "passes/decompose.hpp"
+#include "schedule/emit.hpp"
+#include "support/format.hpp"
+
+namespace tenon::compile {
+
+namespace {
+
+bool listed(std::string_view list, std::string_view name) {
+  while (!list.empty()) {
+    const size_t comma = list.find(',');
+    if (list.substr(0, comma) == name) return true;
+    list = comma == std::string_view::npos ? std::string_view() : list.substr(comma + 1);
+  }
+  return false;
+}
+
+class Pipeline {
+ public:
+  explicit Pipeline(const PipelineOptions& options) : options_(options) {}
+
+  using Pass = Result<bool> (*)(graph::Graph&);
+
+  // Runs one pass with everything that belongs to a step: disable list, time, verify, dump.
+  Status pass(graph::Graph& graph, std::string_view name, Pass run) {
+    if (listed(options_.disabled_passes, name)) return {};
+    const auto start = std::chrono::steady_clock::now();
+    auto changed = run(graph);
+    if (!changed.ok()) return std::move(changed).status().with("pass", name);
+    record(name, start, *changed);
+    if (options_.verify) {
+      if (Status status = graph::verify(graph); !status.ok()) {
+        return internal_error(concat("pass ", name, " left a malformed graph: ", status.message())).with("pass", name);
+      }
+    }
+    if (*changed) dump(name, "graph", [&] { return graph::print(graph); });
+    return {};
+  }
+
+  template <typename Start>
+  void record(std::string_view name, Start start, bool changed) {
+    StepRecord step;
+    step.name = name;
+    step.time_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count();
+    step.changed = changed;
+    steps_.push_back(std::move(step));
+  }
+
+  template <typename Text>
+  void dump(std::string_view name, std::string_view extension, Text text) {
+    if (options_.dump_directory.empty() || options_.env == nullptr) return;
+    std::string number = concat(steps_.size());
+    if (number.size() < 2) number.insert(0, "0");
+    const std::string path = join_path(options_.dump_directory, concat(number, "_", name, ".", extension));
+    (void)options_.env->write_file(path, text(), false).ok();
+  }
+
+  Result<PipelineResult> run(const graph::Graph& source, const runtime::CallSignature& signature, DimHistory& history) {
+    auto start = std::chrono::steady_clock::now();
+    TENON_ASSIGN_OR_RETURN(Specialized specialized, specialize(source, signature, options_.auto_dims, history));
+    record("specialize", start, true);
+    graph::Graph& graph = *specialized.graph;
+    dump("specialize", "graph", [&] { return graph::print(graph); });
+
+    TENON_RETURN_IF_ERROR(pass(graph, "decompose", passes::decompose));
+
+    PipelineResult result;
+    if (!options_.dump_directory.empty()) result.graph_text = graph::print(graph);
+
+    start = std::chrono::steady_clock::now();
+    TENON_ASSIGN_OR_RETURN(std::unique_ptr<loop::Module> module, lower::lower(graph));
+    record("lower", start, true);
+
+    start = std::chrono::steady_clock::now();
+    TENON_ASSIGN_OR_RETURN(std::vector<schedule::Launch> launches, schedule::schedule(*module));
+    record("schedule", start, true);
+
+    start = std::chrono::steady_clock::now();
+    graph.facts().minimize_guards();
+    TENON_ASSIGN_OR_RETURN(result.assembled, assemble(specialized, *module, launches, options_.target));
+    record("assemble", start, true);
+    dump("assemble", "plan", [&] { return listing(result.assembled.artifact); });
+
+    result.steps = std::move(steps_);
+    return result;
+  }
+
+ private:
+  static std::string listing(const artifact::Artifact& artifact) {
+    std::string text;
+    for (const artifact::KernelProgram& program : artifact.programs) text += artifact::print(program);
+    return text;
+  }
+
+  const PipelineOptions& options_;
+  std::vector<StepRecord> steps_;
+};
+
+}  // namespace
+
+Result<PipelineResult> run_pipeline(const graph::Graph& graph, const runtime::CallSignature& signature, DimHistory& history,
+                                    const PipelineOptions& options) {
+  return Pipeline(options).run(graph, signature, history);
+}
+
+}  // namespace tenon::compile
