@@ -136,6 +136,7 @@ typedef struct {
   void* (*allocate)(void* user, tenon_device_t* device, size_t bytes, size_t alignment, void* native_stream); /* NULL: none left */
   void (*deallocate)(void* user, tenon_device_t* device, void* data, size_t bytes, void* native_stream);
 } tenon_allocator_t;
+#define TENON_ALLOCATOR_INIT { sizeof(tenon_allocator_t) }
 typedef struct {
   size_t struct_size;
   const tenon_chain_t* next;
@@ -147,6 +148,7 @@ typedef struct {
   /* Runs job(data) later on some thread. NULL: background work waits for tenon_context_poll. */
   void (*submit)(void* user, void (*job)(void* data), void* data);
 } tenon_executor_t;
+#define TENON_EXECUTOR_INIT { sizeof(tenon_executor_t) }
 typedef struct {
   size_t struct_size;
   const tenon_chain_t* next;
@@ -154,6 +156,7 @@ typedef struct {
   void (*release)(void* user);
   void (*write)(void* user, int32_t severity, tenon_str_t message); /* 0 debug, 1 info, 2 warning, 3 error */
 } tenon_logger_t;
+#define TENON_LOGGER_INIT { sizeof(tenon_logger_t) }
 typedef struct {
   size_t struct_size;
   const tenon_chain_t* next;
@@ -161,6 +164,7 @@ typedef struct {
   void (*release)(void* user);
   int64_t (*now_ns)(void* user); /* monotonic */
 } tenon_clock_t;
+#define TENON_CLOCK_INIT { sizeof(tenon_clock_t) }
 typedef struct {
   size_t struct_size;
   const tenon_chain_t* next;
@@ -169,6 +173,7 @@ typedef struct {
   void (*begin)(void* user, tenon_str_t name, uint64_t id); /* spans of compile steps and, when asked for, of kernels */
   void (*end)(void* user, tenon_str_t name, uint64_t id);
 } tenon_tracer_t;
+#define TENON_TRACER_INIT { sizeof(tenon_tracer_t) }
 typedef struct {
   size_t struct_size;
   const tenon_chain_t* next;
@@ -177,6 +182,7 @@ typedef struct {
   int32_t (*get)(void* user, tenon_str_t key, tenon_write_fn sink, void* sink_user); /* 1: found */
   void (*put)(void* user, tenon_str_t key, tenon_str_t blob);
 } tenon_cache_store_t;
+#define TENON_CACHE_STORE_INIT { sizeof(tenon_cache_store_t) }
 
 #define TENON_CONTEXT_NO_CACHE 1u      /* no cache on disk */
 #define TENON_CONTEXT_NO_COMPILER 2u   /* never start the system compiler: the vm runs everything */
@@ -227,8 +233,9 @@ typedef struct {
 
 /* ---- library and status ---- */
 TENON_API uint32_t tenon_api_version(void);
-TENON_API const tenon_api_t* tenon_get_api(uint32_t version); /* NULL: not supported. The table of functions.inc */
-TENON_API void (*tenon_find_experimental(tenon_str_t name))(void); /* NULL: absent */
+TENON_API const tenon_api_t* tenon_get_api(uint32_t version); /* NULL: not supported. The table is in tenon_api.h */
+typedef void (*tenon_any_fn)(void);
+TENON_API tenon_any_fn tenon_find_experimental(tenon_str_t name); /* NULL: absent */
 /* "compiler" (libtenon_compiler.so can be loaded), "cpu", "cuda", "isa:x86-64-v3" (this machine runs it), ... */
 TENON_API int32_t tenon_has_feature(tenon_str_t name);
 TENON_API tenon_status_t* tenon_status_create(int32_t code, tenon_str_t message); /* for callbacks */

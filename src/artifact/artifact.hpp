@@ -121,7 +121,8 @@ struct Artifact {
 std::vector<uint8_t> write(const Artifact& artifact);
 Result<Artifact> read(std::span<const uint8_t> bytes);
 
-// What read() checks after the format, for artifacts that come by another way. DATA_LOSS names the first thing that is wrong.
+// What read() checks after the format, for artifacts that come by another way. DATA_LOSS names the first thing that
+// is wrong.
 Status verify(const Artifact& artifact);
 // One program alone: types, operands, axes, slots, failure sites below `site_count`.
 Status verify(const KernelProgram& program, size_t site_count);

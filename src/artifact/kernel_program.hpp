@@ -80,7 +80,8 @@ struct Store {
 enum class Combiner : uint8_t { kSum, kProd, kMax, kMin, kAny, kAll, kArgMax, kArgMin };
 const char* name(Combiner combiner);
 
-// kMax and kMin keep NaN. kArgMax and kArgMin give the i64 position along the reduced axes (row-major) of the first extreme or NaN.
+// kMax and kMin keep NaN. kArgMax and kArgMin give the i64 position along the reduced axes (row-major) of the first
+// extreme or NaN.
 struct Reduction {
   Combiner combiner = Combiner::kSum;
   DType dtype = DType::kF32;  // of the value that is combined (accumulated in this type)
@@ -94,7 +95,8 @@ struct Reduction {
 struct StageAxis {
   SizeValue extent;
   bool reduced = false;
-  // > 0: the axis is split; this stage runs [o * block, min(extent, (o + 1) * block)) where o is the value of `outer_axis`.
+  // > 0: the axis is split; this stage runs [o * block, min(extent, (o + 1) * block)) where o is the value of
+  // `outer_axis`.
   int64_t block = 0;
   int32_t outer_axis = -1;
   friend bool operator==(const StageAxis&, const StageAxis&) = default;
@@ -130,8 +132,8 @@ struct Parameter {
 
 enum class ProgramKind : uint8_t { kNest, kGemm, kAttention };
 
-// A hook of a template: a body over the template's axes, vectorized along the last. kAccumulator is the template's value.
-// `yield` is the result (init, prologue, score) or -1; stores are the epilogue's.
+// A hook of a template: a body over the template's axes, vectorized along the last. kAccumulator is the template's
+// value. `yield` is the result (init, prologue, score) or -1; stores are the epilogue's.
 struct Hook {
   std::vector<BodyOp> body;
   std::vector<Store> stores;
@@ -166,7 +168,7 @@ inline constexpr size_t kAttentionBuffers = 3, kAttentionSizes = 24;
 // Does an operation take a failure site (its `bits`) on these operand types?
 bool can_fail(ScalarOp op, DType operand);
 
-// Bytes of worker scratch that the vm needs beyond local parameters is the vm's own affair; printed kernels need locals only
-// (nests) or what the template states.
+// Bytes of worker scratch that the vm needs beyond local parameters is the vm's own affair; printed kernels need
+// locals only (nests) or what the template states.
 
 }  // namespace tenon::artifact

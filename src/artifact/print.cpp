@@ -1,4 +1,5 @@
-// Text of one kernel: parameters are %0, %1, ..., values v0, v1, ..., axes a0, a1, ..., sizes s0, s1, ..., row values r0, ...
+// Text of one kernel: parameters are %0, %1, ..., values v0, v1, ..., axes a0, a1, ..., sizes s0, s1, ..., row values
+// r0, ...
 #include <bit>
 
 #include "artifact/artifact.hpp"

@@ -1,5 +1,5 @@
-// What an executor of a KernelProgram relies on. Addresses cannot be checked against buffers here: their strides and extents
-// are run-time sizes.
+// What an executor of a KernelProgram relies on. Addresses cannot be checked against buffers here: their strides and
+// extents are run-time sizes.
 #include "artifact/artifact.hpp"
 #include "support/format.hpp"
 
@@ -192,7 +192,7 @@ class ProgramVerifier {
       case ScalarOp::kMax:
       case ScalarOp::kMin: return same && is_arithmetic(t);
       case ScalarOp::kIsNan:
-      case ScalarOp::kIsInf: return t == DType::kBool && is_real(a);
+      case ScalarOp::kIsInf:
       case ScalarOp::kLogicalNot: return t == DType::kBool && is_arithmetic(a);
       case ScalarOp::kBitwiseNot:
       case ScalarOp::kAnd:

@@ -64,6 +64,19 @@ Status damaged(std::string_view entry, std::string_view what, std::string_view e
   return status;
 }
 
+// The archive's last record must end where the file ends: minizip itself takes a file without the last bytes.
+bool ends_with_directory(const Blob& file) {
+  constexpr size_t kRecord = 22, kLongestComment = 65535;
+  const size_t size = file.size();
+  for (size_t back = kRecord; back <= size && back <= kRecord + kLongestComment; ++back) {
+    const uint8_t* record = file.data() + (size - back);
+    if (std::memcmp(record, "PK\5\6", 4) != 0) continue;
+    const size_t comment = size_t(record[20]) | size_t(record[21]) << 8;
+    if (kRecord + comment == back) return true;
+  }
+  return false;
+}
+
 // Where the payload of the current entry starts; checks that it ends inside of the file.
 Status locate(unzFile archive, const Blob& file, ZipEntry& entry) {
   int method = 0, level = 0;
@@ -161,7 +174,7 @@ Result<ZipArchive> ZipArchive::open(const Blob& file) {
   functions.zclose_file = close_stream;
   functions.zerror_file = stream_error;
   functions.opaque = &stream;
-  std::unique_ptr<void, CloseArchive> archive(unzOpen2_64("", &functions));
+  std::unique_ptr<void, CloseArchive> archive(ends_with_directory(file) ? unzOpen2_64("", &functions) : nullptr);
   if (archive == nullptr) {
     const bool starts_like_zip = file.size() >= 4 && std::memcmp(file.data(), "PK\3\4", 4) == 0;
     if (starts_like_zip) {

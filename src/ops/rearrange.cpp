@@ -269,8 +269,8 @@ void register_rearrange(graph::OperatorRegistry& registry) {
       {"aten::repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, "
        "SymInt? output_size=None) -> Tensor", infer_repeat_interleave, repeat_interleave},
       {"aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor", infer_pad, constant_pad},
-      {"aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\",
-       float? value=None) -> Tensor", infer_pad_mode, pad_mode},
+      {"aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor", infer_pad_mode,
+       pad_mode},
       {"aten::tril(Tensor self, SymInt diagonal=0) -> Tensor", infer_triangle, triangle<"prim.le">},
       {"aten::triu(Tensor self, SymInt diagonal=0) -> Tensor", infer_triangle, triangle<"prim.ge">},
       {"aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor",

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "device/executor.hpp"
 #include "runtime/compiler_interface.hpp"
 #include "runtime/executable.hpp"
 #include "support/log.hpp"

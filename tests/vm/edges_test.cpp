@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <random>
 #include <thread>
 
 #include "runtime/vm/vm.hpp"
@@ -220,6 +221,39 @@ TEST(Edges, EmptyAxesGiveIdentitiesAndTouchNothing) {
         const float infinity = std::numeric_limits<float>::infinity();
         const float expected = combiner == Combiner::kSum ? -0.0f : combiner == Combiner::kProd ? 1 : combiner == Combiner::kMax ? -infinity : infinity;
         for (int i = 0; i < (column ? 5 : 1); ++i) EXPECT_EQ(y[size_t(i)], expected);
+      }
+    }
+  }
+}
+
+TEST(Edges, LongSumsAreChunked) {
+  std::mt19937_64 random(3);
+  for (const target::TargetInfo& target : host_targets()) {
+    for (long n : {4095L, 4096L, 4097L, 8192L, 12345L}) {
+      for (DType dtype : {DType::kF32, DType::kF64}) {
+        ProgramCase test;
+        KernelProgram& p = test.program;
+        const int x = test.add_buffer(dtype, size_t(3 * n), false, random);
+        const int y = test.add_buffer(dtype, 1, true, random);
+        if (dtype == DType::kF32) {
+          float* values = reinterpret_cast<float*>(test.memory[size_t(x)].data());
+          for (long i = 0; i < 3 * n; ++i) values[i] /= 7;
+        }
+        Stage stage;
+        stage.axes = {{{3, -1}, true, 0, -1}, {{n, -1}, true, 0, -1}};
+        stage.body = {load_op(dtype, x, {{}, {{0, {n, -1}}, {1, {1, -1}}}, -1}), value_op(ScalarOp::kMul, dtype, 0, 0)};
+        Reduction r;
+        r.dtype = dtype;
+        r.value = 1;
+        r.row = 0;
+        stage.reductions = {r};
+        p.row_count = 1;
+        p.row_types = {dtype};
+        Stage scalar;
+        scalar.body = {value_op(ScalarOp::kRow, dtype)};
+        scalar.stores = {{y, {}, 0}};
+        p.stages = {stage, scalar};
+        ASSERT_EQ(compare_with_evaluator(test, target), "") << n;
       }
     }
   }

@@ -1,5 +1,6 @@
-// A slow, obvious evaluator of nest programs: one element at a time, in the numeric order that kernel_program.hpp states.
-// It shares no code with the vm. Functions that std has are taken from std in double, so they are compared with a tolerance.
+// A slow, obvious evaluator of nest programs: one element at a time, in the numeric order that kernel_program.hpp
+// states. It shares no code with the vm. Functions that std has are taken from std in double, so they are compared
+// with a tolerance.
 #pragma once
 
 #include <cstdint>

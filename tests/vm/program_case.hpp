@@ -28,8 +28,8 @@ artifact::BodyOp constant_op(DType dtype, double value);
 // The levels that this machine runs.
 std::vector<target::TargetInfo> host_targets();
 
-// Runs the case with the vm as `target` (tiles split at random) and with the evaluator; says how the written buffers differ,
-// "" when they do not. Floats may differ by `tolerance` relative to the greater of 1 and the expected.
+// Runs the case with the vm as `target` (tiles split at random) and with the evaluator; says how the written buffers
+// differ, "" when they do not. Floats may differ by `tolerance` relative to the greater of 1 and the expected.
 std::string compare_with_evaluator(const ProgramCase& test, const target::TargetInfo& target, double tolerance = 0);
 
 }  // namespace tenon::tests

@@ -50,7 +50,8 @@ class Generator {
   uint64_t pick(uint64_t n) { return random_() % n; }
   DType type() { return kTypes[pick(std::size(kTypes))]; }
 
-  // A row-major address over a random order of `axes` (the plain order when `dense`), some broadcast; gives the elements it spans.
+  // A row-major address over a random order of `axes` (the plain order when `dense`), some broadcast; gives the
+  // elements it spans.
   Address address(const std::vector<int>& axes, const std::vector<long>& extents, bool dense, long& elements) {
     std::vector<int> order = axes;
     if (!dense && pick(3) == 0) std::shuffle(order.begin(), order.end(), random_);

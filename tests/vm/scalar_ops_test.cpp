@@ -82,7 +82,7 @@ TEST(ScalarOps, EveryOperationOfEveryTypeAgreesWithTheEvaluator) {
           if (!real && operands.size() == 2 && operand != DType::kBool && n > 40) {  // extremes and powers
             for (int i = 0; i < 20; ++i) {
               const int64_t minimum = is_signed(operand) ? int64_t(~uint64_t(0) << (size_bytes(operand) * 8 - 1)) : -1;
-              write_element(&test.memory[0][size_t(i) * size_bytes(operand)], {operand, 0, random() % 2 ? minimum : minimum - 1});
+              write_element(&test.memory[0][size_t(i) * size_bytes(operand)], {operand, 0, random() % 2 ? minimum : int64_t(uint64_t(minimum) - 1)});
               write_element(&test.memory[1][size_t(i) * size_bytes(operand)], {operand, 0, int64_t(random() % 3) - 1});
             }
           }

@@ -1,4 +1,5 @@
-// Matrix products and attention with hooks: against sums in double, and bit for bit where hooks leave the product alone.
+// Matrix products and attention with hooks: against sums in double, and bit for bit where hooks leave the product
+// alone.
 #include <gtest/gtest.h>
 
 #include <bit>

@@ -1,5 +1,5 @@
-// A kernel program made ready for interpretation: operations resolved to block loops, values to registers and slots, sorted by
-// how often they must run.
+// A kernel program made ready for interpretation: operations resolved to block loops, values to registers and slots,
+// sorted by how often they must run.
 #pragma once
 
 #include <vector>
@@ -11,7 +11,8 @@ namespace tenon::runtime::vm {
 
 using artifact::SizeValue;
 
-// An operation runs once a call, once an outer point, once a row (a point of all axes but the vector axis), or once a block.
+// An operation runs once a call, once an outer point, once a row (a point of all axes but the vector axis), or once a
+// block.
 enum Level : int { kCall = 0, kOuter = 1, kRow = 2, kEach = 3 };
 
 struct PlaceTerm {

@@ -87,7 +87,8 @@ class Compiler {
     return uint32_t(code_.values.size() - 1);
   }
 
-  // Axes of the body under way: [0, outer) outer, [outer, axes - 1) of the stage, the last one the vector axis if there is one.
+  // Axes of the body under way: [0, outer) outer, [outer, axes - 1) of the stage, the last one the vector axis if
+  // there is one.
   struct Axes {
     int outer = 0, all = 0;
     bool vector = false;
@@ -299,8 +300,8 @@ class Compiler {
     return out.value;
   }
 
-  // The last operation writes straight to where its value is stored. Earlier ones must not: what they overwrite might be
-  // read by those after them.
+  // The last operation writes straight to where its value is stored. Earlier ones must not: what they overwrite might
+  // be read by those after them.
   void aim_last(Body& body) {
     std::vector<Op>& ops = body.ops[kEach];
     if (ops.empty()) return;

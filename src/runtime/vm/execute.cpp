@@ -4,15 +4,6 @@
 
 namespace tenon::runtime::vm {
 
-namespace {
-
-size_t local_bytes(const artifact::Parameter& p, const long* sizes) {
-  const long extent = resolve(p.local_extent, sizes);
-  return extent <= 0 ? 0 : (size_t(extent) * size_bytes(p.dtype) + 63) / 64 * 64;
-}
-
-}  // namespace
-
 Execution::Execution(const Code& code, const tenon_kernel_args* args, void* scratch) : code_(code), args_(args) {
   char* base = static_cast<char*>(scratch);
   frame_.at = reinterpret_cast<char**>(base + code.at_offset);
@@ -32,7 +23,7 @@ Execution::Execution(const Code& code, const tenon_kernel_args* args, void* scra
       parameters_[i] = static_cast<char*>(args->buffers[buffer++]);
     } else {
       parameters_[i] = rest_;
-      rest_ += local_bytes(p, args->sizes);
+      rest_ += artifact::local_bytes(p, args->sizes);
     }
   }
   for (size_t i = 0; i < code.terms.size(); ++i) terms_[i] = resolve(code.terms[i].coefficient, args->sizes);

@@ -1,15 +1,14 @@
 // One call of an interpreted kernel: the frame in its scratch, and how bodies are run.
 #pragma once
 
+#include "artifact/local_scratch.hpp"
 #include "runtime/vm/code.hpp"
 
 namespace tenon::runtime::vm {
 
-inline long resolve(const SizeValue& value, const long* sizes) {
-  return value.is_constant() ? long(value.constant) : sizes[value.slot];
-}
+using artifact::resolve;
 
-// Compiled and matrix code of a template: defined in run_template.cpp.
+// Scratch of a template beyond the frame and the locals: defined in run_template.cpp.
 size_t template_scratch_bytes(const Code& code, const long* sizes);
 
 class Execution {

@@ -1,11 +1,13 @@
-// What the interpreter (built once) and the block loops (built once for each level) agree on. The level files include this
-// and nothing heavier, and instantiate no inline function of it, so that no code for a high level can be linked into others.
+// What the interpreter (built once) and the block loops (built once for each level) agree on. The level files include
+// this and nothing heavier, and instantiate no inline function of it, so that no code for a high level can be linked
+// into others.
 //
-// A value of a body is a block of up to kBlock elements along the vector axis, in a register of the scratch or, for a whole
-// block that lies contiguous in memory, in place. A value that does not depend on the vector axis is a slot of kSlotBytes filled with
-// copies, so that loops read it as they read a block, with step 0. Loops work on whole vectors: a register is read
-// and written up to the next multiple of kGranule elements; what lies past the count is of no meaning, and operations that can
-// fail look at the count alone. bool is a byte, 0 or 1; f16 and bf16 are their bits.
+// A value of a body is a block of up to kBlock elements along the vector axis, in a register of the scratch or, for a
+// whole block that lies contiguous in memory, in place. A value that does not depend on the vector axis is a slot of
+// kSlotBytes filled with copies, so that loops read it as they read a block, with step 0. Loops work on whole
+// vectors: a register is read and written up to the next multiple of kGranule elements; what lies past the count is
+// of no meaning, and operations that can fail look at the count alone. bool is a byte, 0 or 1; f16 and bf16 are their
+// bits.
 #pragma once
 
 #include <cstdint>

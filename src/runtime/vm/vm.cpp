@@ -42,9 +42,7 @@ Result<Program> Program::prepare(const artifact::KernelProgram& program, const t
 size_t Program::scratch_bytes(const long* sizes) const {
   size_t bytes = code_->fixed_bytes;
   for (const artifact::Parameter& p : code_->parameters) {
-    if (p.kind != artifact::ParameterKind::kLocal) continue;
-    const long extent = resolve(p.local_extent, sizes);
-    if (extent > 0) bytes += (size_t(extent) * size_bytes(p.dtype) + 63) / 64 * 64;
+    bytes += artifact::local_bytes(p, sizes);
   }
   if (code_->kind != artifact::ProgramKind::kNest) bytes += template_scratch_bytes(*code_, sizes);
   return bytes;

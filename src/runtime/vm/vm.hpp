@@ -1,5 +1,5 @@
-// The interpreter of kernel programs: tier 0 of every kernel, and the oracle of the generated ones (same numeric order, same
-// bits). Prepared once, then run by any number of threads.
+// The interpreter of kernel programs: tier 0 of every kernel, and the oracle of the generated ones (same numeric
+// order, same bits). Prepared once, then run by any number of threads.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,8 @@ struct Code;
 class Program {
  public:
   // `target` chooses the level of the block loops (which the machine must run) and, for templates, the geometry that
-  // sizes were made for. The program is not kept. DATA_LOSS: it is malformed; UNIMPLEMENTED: this build has no such level.
+  // sizes were made for. The program is not kept. DATA_LOSS: it is malformed; UNIMPLEMENTED: this build has no such
+  // level.
   static Result<Program> prepare(const artifact::KernelProgram& program, const target::TargetInfo& target);
 
   // Bytes of scratch (64-byte aligned) that run() needs with these sizes, locals and template parts included.
