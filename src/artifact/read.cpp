@@ -1,5 +1,6 @@
 #include <cstring>
 #include <memory>
+#include <type_traits>
 
 #include "artifact/artifact.hpp"
 #include "artifact/artifact_generated.h"
@@ -79,7 +80,7 @@ class Reader {
     string(s.listing(), a.listing);
   }
 
-  bool within_budget() const { return !spent_; }
+  bool sound() const { return !spent_; }
 
  private:
   // In a payload that write() made no two references share a vector, so all vectors together fit in it. A crafted one
@@ -94,9 +95,16 @@ class Reader {
     if (text != nullptr && take(text->size())) to.assign(text->data(), text->size());
   }
 
+  // FlatBuffers' verifier does not look at the alignment of elements.
+  template <typename T>
+  bool aligned(const void* elements) {
+    if (reinterpret_cast<uintptr_t>(elements) % alignof(T) != 0) spent_ = true;
+    return !spent_;
+  }
+
   template <typename T>
   void numbers(const flatbuffers::Vector<T>* from, std::vector<T>& to) {
-    if (from == nullptr || !take(uint64_t(from->size()) * sizeof(T))) return;
+    if (from == nullptr || !aligned<T>(from->Data()) || !take(uint64_t(from->size()) * sizeof(T))) return;
     to.reserve(from->size());
     if constexpr (sizeof(T) == 1) {
       to.assign(from->data(), from->data() + from->size());
@@ -108,6 +116,9 @@ class Reader {
   template <typename Stored, typename T, typename Convert>
   void list(const flatbuffers::Vector<Stored>* from, std::vector<T>& to, Convert convert) {
     if (from == nullptr || !take(uint64_t(from->size()) * 4)) return;
+    if constexpr (std::is_pointer_v<Stored>) {
+      if (!aligned<std::remove_pointer_t<Stored>>(from->Data())) return;
+    }
     to.reserve(from->size());
     for (uint32_t i = 0; i < from->size() && !spent_; ++i) convert(from->Get(i), to.emplace_back());
   }
@@ -260,7 +271,7 @@ Result<Artifact> read(std::span<const uint8_t> bytes) {
   Artifact artifact;
   Reader reader(size);
   reader.read(*stored::GetArtifact(payload), artifact);
-  if (!reader.within_budget()) return data_loss("artifact's tables overlap");
+  if (!reader.sound()) return data_loss("artifact's tables overlap or are not aligned");
   TENON_RETURN_IF_ERROR(verify(artifact));
   return artifact;
 }

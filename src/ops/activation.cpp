@@ -19,7 +19,19 @@ Types infer_gelu(InferContext& context) {
   return infer_activation(context);
 }
 
-Types infer_hardtanh(InferContext& context) { return infer_same(context); }
+// Also for integers; an unsigned one has no room for a negative limit.
+Types infer_hardtanh(InferContext& context) {
+  TENON_ASSIGN_OR_RETURN(const Type self, tensor_type_of(context, 0));
+  if (self.dtype == DType::kBool) return context.error("self", "a numeric dtype", "bool");
+  for (size_t index = 1; index < context.size() && !is_signed(self.dtype); ++index) {
+    const auto* limit = std::get_if<Expr>(&context.argument(index));
+    const auto* value = std::get_if<double>(&context.argument(index));
+    if ((limit && context.pool().as_constant(*limit).value_or(0) < 0) || (value && *value < 0)) {
+      return context.error(context.op().schema.arguments[index].name, "0 or more, as self is unsigned", "less");
+    }
+  }
+  return infer_same(context);
+}
 
 ValueRef load(Emitter& e) { return e.convert(e.tensor(0), compute_dtype(e.result_dtype())); }
 
@@ -48,7 +60,8 @@ Values silu(DecomposeContext& context) {
 Values hardtanh(DecomposeContext& context) {
   Emitter e(context);
   const DType dtype = compute_dtype(e.result_dtype());
-  return e.done({e.store(e.min(e.max(load(e), e.operand(1, dtype)), e.operand(2, dtype)))});
+  const ValueRef raised = e.pointwise("prim.max", {load(e), e.operand(1, dtype)});
+  return e.done({e.store(e.pointwise("prim.min", {raised, e.operand(2, dtype)}))});
 }
 
 Values relu6(DecomposeContext& context) {

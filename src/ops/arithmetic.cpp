@@ -56,14 +56,16 @@ template <bool kSubtract>
 Values sum(DecomposeContext& context) {
   Emitter e(context);
   const DType dtype = compute_dtype(e.promoted({0, 1}));
-  return e.done({e.store(scaled_sum(e, kSubtract, e.operand(0, dtype), e.operand(1, dtype), dtype))});
+  const Operand self = e.operand(0, dtype), other = e.operand(1, dtype);
+  return e.done({e.store(scaled_sum(e, kSubtract, self, other, dtype))});
 }
 
 // other - alpha * self
 Values reverse_sub(DecomposeContext& context) {
   Emitter e(context);
   const DType dtype = compute_dtype(e.promoted({0, 1}));
-  return e.done({e.store(scaled_sum(e, true, e.operand(1, dtype), e.operand(0, dtype), dtype))});
+  const Operand self = e.operand(0, dtype), other = e.operand(1, dtype);
+  return e.done({e.store(scaled_sum(e, true, other, self, dtype))});
 }
 
 Values mul(DecomposeContext& context) {
@@ -76,7 +78,7 @@ Values mul(DecomposeContext& context) {
 Values div(DecomposeContext& context) {
   Emitter e(context);
   const DType dtype = compute_dtype(float_dtype(e.promoted({0, 1})));
-  return e.done({e.store(e.div(e.operand(0, dtype), e.operand(1, dtype)))});
+  return e.done({e.store(e.pointwise("prim.div", {e.operand(0, dtype), e.operand(1, dtype)}))});
 }
 
 Types infer_div_mode(InferContext& context) {
@@ -125,6 +127,7 @@ Values atan2(DecomposeContext& context) {
 template <bool kDivide>
 Types infer_addc(InferContext& context) {
   TENON_ASSIGN_OR_RETURN(std::vector<Type> result, infer_pointwise(context, {0, 1, 2}, ResultRule::kPromote));
+  if (result[0].dtype == DType::kBool) return context.error("self", "a numeric dtype", "bool");
   if (kDivide && !is_floating(result[0].dtype)) {
     return context.error("tensor1", "a floating dtype", name(result[0].dtype));
   }
@@ -141,7 +144,8 @@ Values addc(DecomposeContext& context) {
   ValueRef first = e.convert(e.tensor(1), dtype);
   const Operand second = e.operand(2, dtype);
   if (!e.is_number(3, 1)) first = e.mul(e.operand(3, dtype), first);
-  return e.done({e.store(e.add(e.operand(0, dtype), kDivide ? e.div(first, second) : e.mul(first, second)))});
+  const ValueRef product = kDivide ? e.div(first, second) : e.mul(first, second);
+  return e.done({e.store(e.add(e.operand(0, dtype), product))});
 }
 
 Types infer_lerp(InferContext& context) {

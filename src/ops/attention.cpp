@@ -146,7 +146,7 @@ Parts parts_of(Emitter& e) {
   DecomposeContext& context = e.context();
   const Arguments arguments = arguments_of(*context.node().op, context.node().arguments);
   Parts parts;
-  const Dims& result = e.result_dims();
+  const Dims result = e.result_dims();
   const Dims batch(result.begin(), result.end() - 2);
   Dims key_batch = batch;
   const ValueRef query = e.tensor(0), key = e.tensor(1), value = e.tensor(2);

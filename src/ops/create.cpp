@@ -175,17 +175,22 @@ void register_create(graph::OperatorRegistry& registry) {
       {"aten::ones(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
        "bool? pin_memory=None) -> Tensor", infer_sized, constant<1>},
       {"aten::empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, "
-       "Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", infer_sized, constant<0>},
+       "Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+       infer_sized, constant<0>},
       {"aten::full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, "
        "Device? device=None, bool? pin_memory=None) -> Tensor", infer_full, filled<1>},
       {"aten::zeros_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, "
-       "Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", infer_like, constant<0>},
+       "Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+       infer_like, constant<0>},
       {"aten::ones_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, "
-       "Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", infer_like, constant<1>},
+       "Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+       infer_like, constant<1>},
       {"aten::empty_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, "
-       "Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", infer_like, constant<0>},
+       "Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+       infer_like, constant<0>},
       {"aten::full_like(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, "
-       "Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor", infer_like, filled<1>},
+       "Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+       infer_like, filled<1>},
       {"aten::new_zeros(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, "
        "Device? device=None, bool? pin_memory=None) -> Tensor", infer_new, constant<0>},
       {"aten::new_ones(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, "

@@ -33,13 +33,14 @@ class Emitter {
   Pool& pool() { return context_.pool(); }
   Facts& facts() { return context_.graph().facts(); }
   std::string_view origin() const { return context_.node().op->schema.name; }
-  const Type& type(ValueRef value) const;
+  const Type& type(ValueRef value) const;  // like dims(), valid until the next call
   const Dims& dims(ValueRef value) const { return type(value).dims; }
   Expr extent(ValueRef value, size_t dim) { return dim < rank(value) ? dims(value)[dim] : constant(1); }
   size_t rank(ValueRef value) const { return type(value).dims.size(); }
   DType dtype(ValueRef value) const { return type(value).dtype; }
   DType result_dtype(size_t index = 0) const { return context_.result_type(index).dtype; }
-  const Dims& result_dims(size_t index = 0) const { return context_.result_type(index).dims; }
+  // By value: calls may move the graph's types in memory.
+  Dims result_dims(size_t index = 0) const { return context_.result_type(index).dims; }
 
   // Arguments of the node.
   bool absent(size_t index) const { return context_.absent(index); }

@@ -61,7 +61,8 @@ ValueRef product_of(Emitter& e, ValueRef a, ValueRef b, const Dims& result) {
     target.push_back(width);
     return e.expand(value, std::move(target));
   };
-  return e.reshape(e.matmul(spread(a, rows, inner), spread(b, inner, columns)), result);
+  const ValueRef left = spread(a, rows, inner), right = spread(b, inner, columns);
+  return e.reshape(e.matmul(left, right), result);
 }
 
 // Both operands of exactly kRank dims with equal batch dims.
@@ -125,7 +126,8 @@ Values linear(DecomposeContext& context) {
   const DType compute = compute_dtype(e.result_dtype());
   const auto with_bias = [&](ValueRef product) {
     if (e.absent(2)) return product;
-    return e.store(e.add(e.convert(product, compute), e.convert(e.tensor(2), compute)));
+    const ValueRef wide = e.convert(product, compute);
+    return e.store(e.add(wide, e.convert(e.tensor(2), compute)));
   };
   if (e.rank(weight) == 1 || (!e.absent(2) && e.rank(e.tensor(2)) > 1)) {
     const ValueRef matrix = e.rank(weight) == 1 ? weight : e.transpose(weight, 0, 1);

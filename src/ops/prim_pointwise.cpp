@@ -1,8 +1,8 @@
 // Pointwise primitives: operands have one dtype (numbers adopt it), dims broadcast, the result is computed element by
 // element. add, sub, mul, neg, abs of integers wrap around. max and min give NaN when an operand is NaN. div of
 // integers truncates, floor_div rounds down, fmod has the dividend's sign, remainder the divisor's; an integer divisor
-// of 0 is a run-time status. floor_div of floats is fmod-corrected (Python's //). round is half to even. sign(NaN) is 0.
-// shr of signed integers is arithmetic.
+// of 0 is a run-time status. floor_div of floats is fmod-corrected (Python's //). round is half to even.
+// sign(NaN) is 0. shr of signed integers is arithmetic.
 #include "ops/infer.hpp"
 #include "ops/registry.hpp"
 

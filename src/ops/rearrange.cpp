@@ -254,7 +254,7 @@ Values diff(DecomposeContext& context) {
     const ValueRef upper = e.slice(x, dim, one, extent, one);
     const ValueRef lower = e.slice(x, dim, e.constant(0), e.facts().simplify(e.pool().sub(extent, one)), one);
     if (dtype == DType::kBool) x = e.pointwise("prim.bitwise_xor", {upper, lower});
-    else x = e.convert(e.sub(e.convert(upper, compute), e.convert(lower, compute)), dtype);
+    else x = e.convert(e.pointwise("prim.sub", {e.convert(upper, compute), e.convert(lower, compute)}), dtype);
   }
   return e.done({x});
 }

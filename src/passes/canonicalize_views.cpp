@@ -27,19 +27,19 @@ class Views {
   Replacement visit(NodeId id) {
     // A copy: the rules add nodes, which may move the others in memory.
     const Node node = copy_of(graph_.node(id));
-    if (node.results.size() != 1 || node.arguments.empty()) return std::nullopt;
-    if (graph_.type(node.results[0]).pending) return std::nullopt;
+    if (node.results.size() != 1 || node.arguments.empty()) return kKeep;
+    if (graph_.type(node.results[0]).pending) return kKeep;
     const std::string_view op = node.op->schema.name;
     if (op == "prim.cat") return cat(node);
     const ValueId x = tensor_argument(node, 0);
-    if (x == graph::kNoValue || graph_.type(x).pending) return std::nullopt;
+    if (x == graph::kNoValue || graph_.type(x).pending) return kKeep;
     if (op == "prim.reshape") return reshape(node, x);
     if (op == "prim.permute") return permute(node, x);
     if (op == "prim.expand") return expand(node, x);
     if (op == "prim.slice") return slice(node, x);
     if (op == "prim.flip") return flip(node, x);
     if (op == "prim.pad") return pad(node, x);
-    return std::nullopt;
+    return kKeep;
   }
 
  private:
@@ -67,7 +67,7 @@ class Views {
   Replacement of_full(const Node& node, ValueId x, bool& applies) {
     const Node* full = made_by(graph_, x, "prim.full");
     applies = full != nullptr;
-    if (!applies) return std::nullopt;
+    if (!applies) return kKeep;
     const Argument value = full->arguments[1], dtype = full->arguments[2];
     return call("prim.full", {dims(node.results[0]), value, dtype});
   }
@@ -79,19 +79,19 @@ class Views {
     Replacement full = of_full(node, x, applies);
     if (applies) return full;
     if (const Node* inner = made_by(graph_, x, "prim.reshape")) return make_reshape(tensor_argument(*inner, 0), size);
-    return std::nullopt;
+    return kKeep;
   }
 
   Replacement permute(const Node& node, ValueId x) {
     auto order = constant_integers(graph_, node.arguments[1]);
-    if (!order) return std::nullopt;
+    if (!order) return kKeep;
     bool applies = false;
     Replacement full = of_full(node, x, applies);
     if (applies) return full;
     bool composed = false;
     if (const Node* inner = made_by(graph_, x, "prim.permute")) {
       const auto before = constant_integers(graph_, inner->arguments[1]);
-      if (!before) return std::nullopt;
+      if (!before) return kKeep;
       for (int64_t& axis : *order) axis = (*before)[size_t(axis)];
       x = tensor_argument(*inner, 0);
       composed = true;
@@ -109,7 +109,7 @@ class Views {
     }
     if (identity) return std::optional<ValueId>(x);
     if (sorted) return make_reshape(x, dims(node.results[0]));
-    if (!composed) return std::nullopt;
+    if (!composed) return kKeep;
     return call("prim.permute", {ValueRef{x}, constants(graph_, *order)});
   }
 
@@ -126,7 +126,7 @@ class Views {
     if (const Node* inner = made_by(graph_, x, "prim.expand")) {
       return call("prim.expand", {inner->arguments[0], size});
     }
-    return std::nullopt;
+    return kKeep;
   }
 
   Replacement slice(const Node& node, ValueId x) {
@@ -136,8 +136,8 @@ class Views {
     if (applies) return full;
     // A slice of a slice of the same dim with step 1: one slice that starts later.
     const Node* inner = made_by(graph_, x, "prim.slice");
-    if (inner == nullptr || !same_argument(inner->arguments[1], node.arguments[1])) return std::nullopt;
-    if (constant_integer(graph_, inner->arguments[4]) != 1) return std::nullopt;
+    if (inner == nullptr || !same_argument(inner->arguments[1], node.arguments[1])) return kKeep;
+    if (constant_integer(graph_, inner->arguments[4]) != 1) return kKeep;
     symbolic::Pool& pool = graph_.pool();
     const Expr shift = std::get<Expr>(inner->arguments[2]);
     const Expr start = graph_.facts().simplify(pool.add(shift, std::get<Expr>(node.arguments[2])));
@@ -147,7 +147,7 @@ class Views {
 
   Replacement flip(const Node& node, ValueId x) {
     auto axes = constant_integers(graph_, node.arguments[1]);
-    if (!axes) return std::nullopt;
+    if (!axes) return kKeep;
     bool applies = false;
     Replacement full = of_full(node, x, applies);
     if (applies) return full;
@@ -156,7 +156,7 @@ class Views {
     bool composed = axes->size() != before;
     if (const Node* inner = made_by(graph_, x, "prim.flip")) {
       const auto others = constant_integers(graph_, inner->arguments[1]);
-      if (!others) return std::nullopt;
+      if (!others) return kKeep;
       for (int64_t axis : *others) {
         const auto found = std::find(axes->begin(), axes->end(), axis);
         if (found == axes->end()) axes->push_back(axis);
@@ -167,7 +167,7 @@ class Views {
       composed = true;
     }
     if (axes->empty()) return std::optional<ValueId>(x);
-    if (!composed) return std::nullopt;
+    if (!composed) return kKeep;
     return call("prim.flip", {ValueRef{x}, constants(graph_, *axes)});
   }
 
@@ -175,7 +175,7 @@ class Views {
     for (size_t index : {1u, 2u}) {
       const auto widths = constant_integers(graph_, node.arguments[index]);
       if (!widths || std::any_of(widths->begin(), widths->end(), [](int64_t width) { return width != 0; })) {
-        return std::nullopt;
+        return kKeep;
       }
     }
     return std::optional<ValueId>(x);
@@ -185,17 +185,17 @@ class Views {
   Replacement cat(const Node& node) {
     const auto& xs = std::get<std::vector<ValueId>>(node.arguments[0]);
     const auto dim = constant_integer(graph_, node.arguments[1]);
-    if (!dim) return std::nullopt;
+    if (!dim) return kKeep;
     std::vector<ValueId> kept;
     for (ValueId x : xs) {
       if (!graph_.pool().is_constant(dims(x)[size_t(*dim)], 0)) kept.push_back(x);
     }
     if (kept.empty()) kept.push_back(xs.front());
     if (kept.size() == 1) {
-      if (!same_dims(graph_, dims(kept[0]), dims(node.results[0]))) return std::nullopt;
+      if (!same_dims(graph_, dims(kept[0]), dims(node.results[0]))) return kKeep;
       return std::optional<ValueId>(kept[0]);
     }
-    if (kept.size() == xs.size()) return std::nullopt;
+    if (kept.size() == xs.size()) return kKeep;
     return call("prim.cat", {std::move(kept), node.arguments[1]});
   }
 
@@ -209,19 +209,19 @@ class Unfolding {
 
   Replacement visit(NodeId id) {
     const Node& node = graph_.node(id);
-    if (!is_call(node, "prim.reshape") || graph_.type(node.results[0]).pending) return std::nullopt;
+    if (!is_call(node, "prim.reshape") || graph_.type(node.results[0]).pending) return kKeep;
     const ValueId x = tensor_argument(node, 0);
     const Node* product = made_by(graph_, x, "prim.matmul");
     // Another reader would need the folded product too.
-    if (product == nullptr || x >= uses_.size() || uses_[x] != 1) return std::nullopt;
+    if (product == nullptr || x >= uses_.size() || uses_[x] != 1) return kKeep;
     const Dims size = graph_.type(node.results[0]).dims, folded = graph_.type(x).dims;
-    if (size.size() != 4 || folded.size() != 3) return std::nullopt;
-    if (!same_dims(graph_, {size[2], size[3]}, {folded[1], folded[2]})) return std::nullopt;
+    if (size.size() != 4 || folded.size() != 3) return kKeep;
+    if (!same_dims(graph_, {size[2], size[3]}, {folded[1], folded[2]})) return kKeep;
     const ValueId a = tensor_argument(*product, 0), b = tensor_argument(*product, 1);
     const Expr inner = graph_.type(a).dims[2];
     const Dims a_size{size[0], size[1], size[2], inner}, b_size{size[0], size[1], inner, size[3]};
     // At least one operand was folded from just these dims.
-    if (!was(a, a_size) && !was(b, b_size)) return std::nullopt;
+    if (!was(a, a_size) && !was(b, b_size)) return kKeep;
     TENON_ASSIGN_OR_RETURN(const ValueId left, unfolded(a, a_size));
     TENON_ASSIGN_OR_RETURN(const ValueId right, unfolded(b, b_size));
     TENON_ASSIGN_OR_RETURN(const ValueId made, graph_.call("prim.matmul", {ValueRef{left}, ValueRef{right}}));

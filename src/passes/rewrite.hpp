@@ -13,6 +13,8 @@ namespace tenon::passes {
 // node they are dropped. The rule may change the node's arguments in place and says so by `touched`.
 using RewriteRule = std::function<Result<std::optional<graph::ValueId>>(graph::NodeId node, bool& touched)>;
 
+inline constexpr std::optional<graph::ValueId> kKeep;
+
 // True when a node was replaced or touched. Replaced nodes are erased.
 Result<bool> rewrite_nodes(graph::Graph& graph, const RewriteRule& rule);
 

@@ -46,13 +46,13 @@ class Rules {
   }
 
   Replacement apply() {
-    if (result_ == graph::kNoValue || !op_->primitive || !op_->pointwise || type_.pending) return std::nullopt;
+    if (result_ == graph::kNoValue || !op_->primitive || !op_->pointwise || type_.pending) return kKeep;
     const std::string_view op = std::string_view(op_->schema.name).substr(5);  // after "prim."
     if (arguments_.size() == 1) return unary(op);
     if (op == "convert") return convert();
     if (op == "where") return where();
     if (arguments_.size() == 2) return binary(op);
-    return std::nullopt;
+    return kKeep;
   }
 
   // A prim.full operand becomes the number itself where the result keeps its type. Gives the new argument list.
@@ -117,7 +117,7 @@ class Rules {
     const auto* ref = std::get_if<ValueRef>(&argument);
     if (ref == nullptr) return full(argument);
     const Type& type = graph_.type(ref->id);
-    if (type.is_scalar() || type.pending || type.dtype != type_.dtype) return std::nullopt;
+    if (type.is_scalar() || type.pending || type.dtype != type_.dtype) return kKeep;
     if (same_dims(graph_, type.dims, type_.dims)) return std::optional<ValueId>(ref->id);
     return call("prim.expand", {*ref, type_.dims});
   }
@@ -137,12 +137,12 @@ class Rules {
     if (op == "abs" && inside("prim.neg")) return call("prim.abs", {Argument(inner->arguments[0])});
     const bool idempotent = op == "abs" || op == "floor" || op == "ceil" || op == "round" || op == "trunc" || op == "sign";
     if (idempotent && inside(op_->schema.name)) return value_of(arguments_[0]);
-    return std::nullopt;
+    return kKeep;
   }
 
   Replacement convert() {
     const auto* ref = std::get_if<ValueRef>(&arguments_[0]);
-    if (ref == nullptr || graph_.type(ref->id).is_scalar() || graph_.type(ref->id).pending) return std::nullopt;
+    if (ref == nullptr || graph_.type(ref->id).is_scalar() || graph_.type(ref->id).pending) return kKeep;
     const DType from = graph_.type(ref->id).dtype, to = type_.dtype;
     if (from == to) return value_of(arguments_[0]);
     if (const Node* inner = made_by(graph_, ref->id, "prim.convert")) {
@@ -154,29 +154,29 @@ class Rules {
     }
     if (const Node* inner = made_by(graph_, ref->id, "prim.full")) {
       const Argument value = inner->arguments[1];
-      if (std::holds_alternative<ValueRef>(value)) return std::nullopt;
+      if (std::holds_alternative<ValueRef>(value)) return kKeep;
       return converted_full(value, from, to);
     }
-    return std::nullopt;
+    return kKeep;
   }
 
   // A number is what `from` made of it; only those that `to` holds as well are converted here.
   Replacement converted_full(const Argument& value, DType from, DType to) {
     const auto number = uniform_value(graph_, value, from);
-    if (!number || std::isnan(*number) || !fits(value, from)) return std::nullopt;
+    if (!number || std::isnan(*number) || !fits(value, from)) return kKeep;
     if (to == DType::kBool) return full(*number != 0);
     if (is_floating(to)) {
-      if (!is_floating(from) && std::fabs(*number) > 0x1p53) return std::nullopt;
-      if (ops::round_to(to, *number) != *number) return std::nullopt;
+      if (!is_floating(from) && std::fabs(*number) > 0x1p53) return kKeep;
+      if (ops::round_to(to, *number) != *number) return kKeep;
       return full(*number);
     }
     if (!is_floating(from)) {
       const auto exact = uniform_integer(graph_, value);
-      if (!exact || wrapped(from, *exact) != *exact || wrapped(to, *exact) != *exact) return std::nullopt;
+      if (!exact || wrapped(from, *exact) != *exact || wrapped(to, *exact) != *exact) return kKeep;
       return full(integer(*exact));
     }
-    if (std::fabs(*number) > 0x1p53 || std::trunc(*number) != *number || negative_zero(*number)) return std::nullopt;
-    if (wrapped(to, int64_t(*number)) != int64_t(*number)) return std::nullopt;
+    if (std::fabs(*number) > 0x1p53 || std::trunc(*number) != *number || negative_zero(*number)) return kKeep;
+    if (wrapped(to, int64_t(*number)) != int64_t(*number)) return kKeep;
     return full(integer(int64_t(*number)));
   }
 
@@ -186,7 +186,7 @@ class Rules {
     if (const Node* inverted = made_by(graph_, arguments_[0], "prim.logical_not")) {
       return call("prim.where", {Argument(inverted->arguments[0]), arguments_[2], arguments_[1]});
     }
-    return std::nullopt;
+    return kKeep;
   }
 
   Replacement binary(std::string_view op) {
@@ -200,11 +200,11 @@ class Rules {
 
   Replacement of_itself(std::string_view op) {
     if (op == "max" || op == "min" || op == "bitwise_and" || op == "bitwise_or") return value_of(arguments_[0]);
-    if (is_floating(operand_dtype())) return std::nullopt;
+    if (is_floating(operand_dtype())) return kKeep;
     if (op == "bitwise_xor" || op == "sub") return full(integer(0));
     if (op == "eq" || op == "le" || op == "ge") return full(true);
     if (op == "ne" || op == "lt" || op == "gt") return full(false);
-    return std::nullopt;
+    return kKeep;
   }
 
   Replacement float_binary(std::string_view op) {
@@ -219,7 +219,7 @@ class Rules {
       if (op == "mul" && *number == 1) return value_of(other);
       if ((op == "div" || op == "pow") && right && *number == 1) return value_of(other);
     }
-    return std::nullopt;
+    return kKeep;
   }
 
   Replacement integer_binary(std::string_view op) {
@@ -230,14 +230,14 @@ class Rules {
       TENON_ASSIGN_OR_RETURN(const std::optional<ValueId> made, with_number(op, other, *number, side == 1));
       if (made) return made;
     }
-    return std::nullopt;
+    return kKeep;
   }
 
   // x op n (`right`) or n op x.
   Replacement with_number(std::string_view op, const Argument& x, int64_t n, bool right) {
     const bool zero = n == 0;
     if (op == "bitwise_and" || op == "bitwise_or" || op == "bitwise_xor") return with_bits(op, x, n);
-    if (!integral()) return std::nullopt;
+    if (!integral()) return kKeep;
     if (op == "add" && zero) return value_of(x);
     if (op == "sub" && zero) return right ? value_of(x) : call_kept("prim.neg", x);
     if (op == "mul" && zero) return full(integer(0));
@@ -245,27 +245,27 @@ class Rules {
     if ((op == "div" || op == "floor_div" || op == "pow") && right && n == 1) return value_of(x);
     if ((op == "shl" || op == "shr") && right && zero) return value_of(x);
     if ((op == "add" || op == "mul") && std::holds_alternative<ValueRef>(x)) return gathered(op, x, n);
-    return std::nullopt;
+    return kKeep;
   }
 
   Replacement with_bits(std::string_view op, const Argument& x, int64_t n) {
     const bool zero = n == 0;
     const bool ones = type_.dtype == DType::kBool ? n != 0 : wrapped(type_.dtype, n) == wrapped(type_.dtype, -1);
-    if (op == "bitwise_and") return ones ? value_of(x) : zero ? full(integer(0)) : Replacement(std::nullopt);
+    if (op == "bitwise_and") return ones ? value_of(x) : zero ? full(integer(0)) : Replacement(kKeep);
     if (op == "bitwise_or" && ones) return full(integer(type_.dtype == DType::kBool ? 1 : wrapped(type_.dtype, -1)));
-    return zero ? value_of(x) : Replacement(std::nullopt);
+    return zero ? value_of(x) : Replacement(kKeep);
   }
 
   Replacement call_kept(std::string_view op, const Argument& x) {
     const auto* ref = std::get_if<ValueRef>(&x);
-    if (ref == nullptr || !same_dims(graph_, graph_.type(ref->id).dims, type_.dims)) return std::nullopt;
+    if (ref == nullptr || !same_dims(graph_, graph_.type(ref->id).dims, type_.dims)) return kKeep;
     return call(op, {x});
   }
 
   // (x op m) op n == x op (m op n): integers wrap around.
   Replacement gathered(std::string_view op, const Argument& x, int64_t n) {
     const Node* inner = made_by(graph_, x, op_->schema.name);
-    if (inner == nullptr) return std::nullopt;
+    if (inner == nullptr) return kKeep;
     for (size_t side : {1u, 0u}) {
       const auto m = uniform_integer(graph_, inner->arguments[side]);
       if (!m) continue;
@@ -275,7 +275,7 @@ class Rules {
       const uint64_t both = op == "add" ? uint64_t(*m) + uint64_t(n) : uint64_t(*m) * uint64_t(n);
       return call(op_->schema.name, {rest, integer(wrapped(type_.dtype, int64_t(both)))});
     }
-    return std::nullopt;
+    return kKeep;
   }
 
   Graph& graph_;

@@ -103,7 +103,7 @@ TEST(Infer, ReductionsAndCreation) {
   });
   refused("x: f32[2, 0]", "%y = aten.amax(%x, [1])", "argument self: expected a size above 0 in dim 1, found 0");
   refused("x: i64[2]", "%y = aten.mean(%x)", "argument self: expected a floating dtype, found i64");
-  refused("x: f32[2]", "%y = aten.dropout(%x, 0.1, true)", "UNIMPLEMENTED");
+  refused("x: f32[2]", "%y = aten.dropout(%x, 0.1, true)", "train=true and p above 0 is not supported");
 }
 
 }  // namespace

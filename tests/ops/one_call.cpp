@@ -18,7 +18,17 @@ std::string failure(const Status& status) {
   return std::string(code_name(status.code())) + " " + std::string(status.message());
 }
 
-// The call may be several lines; the results of the last one are not returned, so nothing needs their types.
+// "??" for each result of a call "%a, %b = op(...)": the parser takes what it infers.
+std::string stated_types(std::string_view call) {
+  const size_t equals = call.find(" = ");
+  if (equals == std::string_view::npos) return "";
+  std::string types = " : ??";
+  for (char c : call.substr(0, equals)) {
+    if (c == ',') types += ", ??";
+  }
+  return types;
+}
+
 Result<std::unique_ptr<Graph>> build(const Call& call) {
   std::string inputs;
   for (size_t i = 0; i < call.inputs.size(); ++i) {
@@ -29,8 +39,8 @@ Result<std::unique_ptr<Graph>> build(const Call& call) {
     inputs += call.inputs[i];
   }
   std::string text = "graph @test(" + inputs + ") -> () on cpu";
-  if (!call.where.empty()) text += " where " + std::string(call.where);
-  text += " {\n" + std::string(call.call) + "\n  return\n}\n";
+  if (!call.where.empty()) text += " where " + call.where;
+  text += " {\n" + call.call + stated_types(call.call) + "\n  return\n}\n";
   return graph::parse(text, registry());
 }
 
@@ -55,12 +65,16 @@ Outcome infer(const Call& call) {
 std::string decompose(const Call& call) {
   Result<std::unique_ptr<Graph>> built = build(call);
   if (!built.ok()) return failure(built.status());
-  const Graph& source = **built;
-  const std::unique_ptr<Graph> into = source.clone();
+  Graph& graph = **built;
   std::map<ValueId, ValueId> mapped;
-  const size_t before = into->node_count();
-  for (graph::NodeId id : source.order()) {
-    const graph::Node& node = source.node(id);
+  const size_t before = graph.node_count();
+  const std::vector<graph::NodeId> calls = graph.order();
+  for (graph::NodeId id : calls) {
+    // A copy, because new nodes move the old ones in memory.
+    graph::Node node;
+    node.op = graph.node(id).op;
+    node.arguments = graph.node(id).arguments;
+    node.results = graph.node(id).results;
     std::vector<Argument> arguments = node.arguments;
     const auto map = [&](ValueId& value) {
       if (const auto found = mapped.find(value); found != mapped.end()) value = found->second;
@@ -72,28 +86,28 @@ std::string decompose(const Call& call) {
       }
     }
     if (node.op->decompose == nullptr) return "no decomposition of " + node.op->schema.name;
-    graph::DecomposeContext context(source, node, *into, std::move(arguments));
+    graph::DecomposeContext context(graph, node, graph, std::move(arguments));
     const Result<std::vector<ValueId>> results = node.op->decompose(context);
     if (!results.ok()) return failure(results.status());
     if (results->size() != node.results.size()) return "wrong number of results";
     for (size_t i = 0; i < results->size(); ++i) {
-      const graph::Type& expected = source.type(node.results[i]);
-      const graph::Type& found = into->type((*results)[i]);
+      const graph::Type& expected = graph.type(node.results[i]);
+      const graph::Type& found = graph.type((*results)[i]);
       if (expected.dtype != found.dtype || expected.dims != found.dims) {
-        return "result " + std::to_string(i) + " is " + graph::print(into->pool(), found) + ", expected " +
-               graph::print(into->pool(), expected);
+        return "result " + std::to_string(i) + " is " + graph::print(graph.pool(), found) + ", expected " +
+               graph::print(graph.pool(), expected);
       }
       mapped[node.results[i]] = (*results)[i];
     }
   }
   // Drop the original calls, then cut the body out of the text.
   std::vector<graph::NodeId> order;
-  for (graph::NodeId id : into->order()) {
+  for (graph::NodeId id : graph.order()) {
     if (id >= before) order.push_back(id);
   }
-  for (size_t i = before; i-- > 0;) into->erase(static_cast<graph::NodeId>(i));
-  into->set_order(order);
-  const std::string text = graph::print(*into);
+  for (size_t i = before; i-- > 0;) graph.erase(static_cast<graph::NodeId>(i));
+  graph.set_order(order);
+  const std::string text = graph::print(graph);
   const size_t begin = text.find("{\n") + 2, end = text.rfind("  return");
   return text.substr(begin, end - begin);
 }
