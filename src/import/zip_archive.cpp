@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <optional>
 
 #include "support/format.hpp"
 
@@ -64,6 +65,8 @@ Status damaged(std::string_view entry, std::string_view what, std::string_view e
   return status;
 }
 
+size_t read_u16(const uint8_t* bytes) { return size_t(bytes[0]) | size_t(bytes[1]) << 8; }
+
 // The archive's last record must end where the file ends: minizip itself takes a file without the last bytes.
 bool ends_with_directory(const Blob& file) {
   constexpr size_t kRecord = 22, kLongestComment = 65535;
@@ -71,10 +74,22 @@ bool ends_with_directory(const Blob& file) {
   for (size_t back = kRecord; back <= size && back <= kRecord + kLongestComment; ++back) {
     const uint8_t* record = file.data() + (size - back);
     if (std::memcmp(record, "PK\5\6", 4) != 0) continue;
-    const size_t comment = size_t(record[20]) | size_t(record[21]) << 8;
-    if (kRecord + comment == back) return true;
+    if (kRecord + read_u16(record + 20) == back) return true;
   }
   return false;
+}
+
+// The name in the local header that ends at `payload`, where the data starts; minizip compares its length only.
+std::optional<std::string_view> local_name(const Blob& file, size_t payload) {
+  constexpr size_t kHeader = 30, kLongest = kHeader + 2 * 65535;
+  for (size_t back = kHeader; back <= payload && back <= kLongest; ++back) {
+    const uint8_t* header = file.data() + (payload - back);
+    if (std::memcmp(header, "PK\3\4", 4) != 0) continue;
+    const size_t length = read_u16(header + 26), extra = read_u16(header + 28);
+    if (kHeader + length + extra != back) continue;
+    return std::string_view(reinterpret_cast<const char*>(header + kHeader), length);
+  }
+  return std::nullopt;
 }
 
 // Where the payload of the current entry starts; checks that it ends inside of the file.
@@ -88,6 +103,9 @@ Status locate(unzFile archive, const Blob& file, ZipEntry& entry) {
   if (offset == 0 || offset > file.size() || entry.packed_bytes > file.size() - offset) {
     return damaged(entry.name, "the end of its data", concat("at most byte ", file.size()),
                    concat(entry.packed_bytes, " bytes from byte ", offset));
+  }
+  if (const auto name = local_name(file, offset); name != entry.name) {
+    return damaged(entry.name, "the name in its local header", entry.name, name.value_or("none"));
   }
   entry.offset = offset;
   return {};

@@ -11,7 +11,10 @@ using loop::Scalar;
 using symbolic::Relation;
 using symbolic::Truth;
 
-Lowering::Lowering(graph::Graph& graph, Module& module) : graph_(graph), module_(module) {}
+Lowering::Lowering(graph::Graph& graph, Module& module) : graph_(graph), module_(module) {
+  // Site 0 is that of index arithmetic, whose divisors are sizes: it cannot fail where a kernel has anything to do.
+  module_.sites.emplace_back("index arithmetic", "division by zero");
+}
 
 std::function<ScalarId(std::span<const Expr>)> Lowering::operand(size_t index, size_t rank, DType dtype) {
   const graph::Argument& argument = this->argument(index);

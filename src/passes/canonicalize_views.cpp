@@ -39,6 +39,7 @@ class Views {
     if (op == "prim.slice") return slice(node, x);
     if (op == "prim.flip") return flip(node, x);
     if (op == "prim.pad") return pad(node, x);
+    if (op == "prim.matmul") return fold_rows(node, x);
     return kKeep;
   }
 
@@ -179,6 +180,30 @@ class Views {
       }
     }
     return std::optional<ValueId>(x);
+  }
+
+  // One matrix of weights for every batch: a product over all rows.
+  Replacement fold_rows(const Node& node, ValueId x) {
+    const Node* spread = made_by(graph_, node.arguments[1], "prim.expand");
+    if (spread == nullptr) return kKeep;
+    const ValueId weights = tensor_argument(*spread, 0);
+    const Dims matrix = dims(weights), size = dims(node.results[0]), rows = dims(x);
+    if (!is_weight(weights) || matrix.size() < 2) return kKeep;
+    if (!std::all_of(matrix.begin(), matrix.end() - 2, [&](Expr e) { return one(e); })) return kKeep;
+    const Dims flat{graph_.facts().simplify(graph_.pool().product(std::span(rows).first(rows.size() - 1))), rows.back()};
+    TENON_ASSIGN_OR_RETURN(const auto a, make_reshape(x, flat));
+    TENON_ASSIGN_OR_RETURN(const auto b, make_reshape(weights, Dims(matrix.end() - 2, matrix.end())));
+    TENON_ASSIGN_OR_RETURN(const auto product, call("prim.matmul", {ValueRef{*a}, ValueRef{*b}}));
+    return make_reshape(*product, size);
+  }
+
+  // A constant, looked at through views.
+  bool is_weight(ValueId value) const {
+    while (const Node* node = maker(graph_, value)) {
+      if (!is_call(*node, "prim.permute") && !is_call(*node, "prim.reshape")) return false;
+      value = tensor_argument(*node, 0);
+    }
+    return graph_.value(value).source == graph::ValueSource::kConstant;
   }
 
   // Operands without elements along the dim add nothing.

@@ -5,6 +5,8 @@
 //   %0 = prim.expand(%x, sizes of %x)                             ->   %x
 //   %0 = prim.reshape(%a, [B*H, M, K]); %1 = prim.reshape(%b, [B*H, K, N]); %2 = prim.matmul(%0, %1);
 //   %3 = prim.reshape(%2, [B, H, M, N])                           ->   %3 = prim.matmul(%a, %b)
+//   %0 = prim.expand(%w, [B, K, N]); %1 = prim.matmul(%a, %0)     ->   %0 = prim.reshape(%a, [B*M, K]);
+//     (%w: a constant matrix)                                          %1 = prim.matmul(%0, %w); reshape to [B, M, N]
 //
 // Also: views of prim.full are prim.full, a permute that moves only dims of size 1 and an expand that only adds such dims
 // are reshapes, slices of slices are one slice, flips cancel, pads of nothing and joins of one tensor vanish.

@@ -69,12 +69,33 @@ void GuardCheck::add(const artifact::Artifact& a, const SizeGuard& guard, bool r
   const SizeOp& read = constant_first ? right : left;
   const SizeOp& constant = constant_first ? left : right;
   if (reads_call(read) && constant.kind == SizeOpKind::kConstant) {
+    if (guard.relation == GuardRelation::kEq) {
+      Equals& equals = required ? required_equals_ : guard_equals_;
+      (read.kind == SizeOpKind::kInputDim ? equals.dims : equals.strides).push_back({read.a, read.b, constant.value});
+      return;
+    }
     direct_.push_back({read.a, uint8_t(read.b), read.kind == SizeOpKind::kInputStride, required, constant_first,
                        guard.relation, constant.value});
     return;
   }
   compares_.push_back({guard.a, guard.b, guard.relation, required});
   needed[guard.a] = needed[guard.b] = true;
+}
+
+// No branch a comparison: nearly always all hold, or the suspect tells.
+bool GuardCheck::Equals::hold(const CallShape& shape) const {
+  const uint32_t first = suspect.load(std::memory_order_relaxed);
+  if (first < dims.size() && shape.dims[dims[first].input][dims[first].axis] != dims[first].value) return false;
+  int64_t different = 0;
+  for (const Equal& e : dims) different |= shape.dims[e.input][e.axis] ^ e.value;
+  if (different != 0) {
+    for (uint32_t i = 0; i < dims.size(); ++i) {
+      if (shape.dims[dims[i].input][dims[i].axis] != dims[i].value) suspect.store(i, std::memory_order_relaxed);
+    }
+    return false;
+  }
+  for (const Equal& e : strides) different |= shape.strides[e.input][e.axis] ^ e.value;
+  return different == 0;
 }
 
 GuardCheck::Verdict GuardCheck::check(const CallShape& shape, int64_t* registers) const {
@@ -85,6 +106,8 @@ GuardCheck::Verdict GuardCheck::check(const CallShape& shape, int64_t* registers
     if (have.rank != want.rank) return want.rank_required ? Verdict::kError : Verdict::kMiss;
   }
   if (shape.facts.size() < fact_count_) return Verdict::kMiss;
+  if (!required_equals_.hold(shape)) return Verdict::kError;
+  if (!guard_equals_.hold(shape)) return Verdict::kMiss;
   for (const Direct& d : direct_) {
     const int64_t value = (d.stride ? shape.strides : shape.dims)[d.input][d.axis];
     const bool holds = d.constant_first ? compare(d.relation, d.value, value) : compare(d.relation, value, d.value);

@@ -2,6 +2,7 @@
 // touch nothing else, then the part of the size program that the other guards need. Immutable, thread-safe.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -35,6 +36,17 @@ class GuardCheck {
     artifact::GuardRelation relation;
     int64_t value;
   };
+  // dims[input][axis] == value, or strides
+  struct Equal {
+    uint32_t input, axis;
+    int64_t value;
+  };
+  struct Equals {
+    std::vector<Equal> dims, strides;
+    // The dim that last told this entry from a call: it is looked at first. A hint only.
+    mutable std::atomic<uint32_t> suspect{0};
+    bool hold(const CallShape& shape) const;
+  };
   struct Compare {
     uint32_t a, b;
     artifact::GuardRelation relation;
@@ -47,7 +59,8 @@ class GuardCheck {
   void add(const artifact::Artifact& artifact, const artifact::SizeGuard& guard, bool required, std::vector<bool>& needed);
 
   std::vector<InputCheck> inputs_;
-  std::vector<Direct> direct_;
+  Equals required_equals_, guard_equals_;
+  std::vector<Direct> direct_;          // the other relations
   std::vector<std::pair<uint32_t, int64_t>> constants_;
   std::vector<Op> ops_;
   std::vector<Compare> compares_;

@@ -238,7 +238,9 @@ TEST_P(Execute, StepsGiveTheSameBitsAsOneRun) {
   int steps = 0;
   for (bool done = false; !done; ++steps) {
     ASSERT_TRUE(call.step(1, &done).ok());
-    if (!done) EXPECT_EQ(call.bind_input(0, input).code(), Code::kFailedPrecondition);
+    if (!done) {
+      EXPECT_EQ(call.bind_input(0, input).code(), Code::kFailedPrecondition);
+    }
     ASSERT_LT(steps, 100000);
   }
   EXPECT_GT(steps, 3);

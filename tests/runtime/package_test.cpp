@@ -115,7 +115,9 @@ TEST_F(Package, DamageIsDataLossNeverACrash) {
     bytes[at] = char(bytes[at] ^ 0x41);
     ASSERT_TRUE(env.write_file(broken, bytes, false).ok());
     auto loaded = load_package(context, env, broken);  // weights are not checked; all else is
-    if (!loaded.ok()) EXPECT_EQ(loaded.status().code(), Code::kDataLoss) << at << loaded.status().message();
+    if (!loaded.ok()) {
+      EXPECT_EQ(loaded.status().code(), Code::kDataLoss) << at << loaded.status().message();
+    }
   }
   EXPECT_EQ(load_package(context, env, join_path(folder, "absent")).status().code(), Code::kNotFound);
 }
