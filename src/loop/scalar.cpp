@@ -130,7 +130,51 @@ ScalarId Scalars::unary(ScalarOp op, ScalarId a) {
   return intern(s);
 }
 
+std::optional<Expr> Scalars::index_value(ScalarId id) const {
+  const Scalar& s = (*this)[id];
+  if (s.dtype != DType::kI64) return std::nullopt;
+  if (s.op == ScalarOp::kIndex) return s.index;
+  if (s.op == ScalarOp::kConstant && std::abs(s.bits) < (int64_t(1) << 31)) return pool_.constant(s.bits);
+  return std::nullopt;
+}
+
+// Arithmetic on positions stays an index expression; comparisons that the sizes decide are constants; so are truth values
+// with a constant operand.
+std::optional<ScalarId> Scalars::fold(ScalarOp op, ScalarId a, ScalarId b) {
+  const Scalar x = (*this)[a], y = (*this)[b];
+  if (x.dtype == DType::kBool && (op == ScalarOp::kAnd || op == ScalarOp::kOr)) {
+    for (auto [constant, other] : {std::pair(x, b), std::pair(y, a)}) {
+      if (constant.op != ScalarOp::kConstant) continue;
+      if (op == ScalarOp::kAnd) return constant.bits != 0 ? other : constant_int(0, DType::kBool);
+      return constant.bits != 0 ? constant_int(1, DType::kBool) : other;
+    }
+  }
+  if (x.op != ScalarOp::kIndex && y.op != ScalarOp::kIndex) return std::nullopt;
+  const auto left = index_value(a), right = index_value(b);
+  if (!left || !right) return std::nullopt;
+  using symbolic::Relation;
+  using symbolic::Truth;
+  const auto decided = [&](Relation relation, Expr p, Expr q, bool negate) -> std::optional<ScalarId> {
+    const Truth truth = facts_.prove({relation, p, q});
+    if (truth == Truth::kUnknown) return std::nullopt;
+    return constant_int((truth == Truth::kTrue) != negate, DType::kBool);
+  };
+  switch (op) {
+    case ScalarOp::kAdd: return index(facts_.simplify(pool_.add(*left, *right)));
+    case ScalarOp::kSub: return index(facts_.simplify(pool_.sub(*left, *right)));
+    case ScalarOp::kMul: return index(facts_.simplify(pool_.mul(*left, *right)));
+    case ScalarOp::kEq: return decided(Relation::kEq, *left, *right, false);
+    case ScalarOp::kNe: return decided(Relation::kEq, *left, *right, true);
+    case ScalarOp::kLt: return decided(Relation::kLt, *left, *right, false);
+    case ScalarOp::kLe: return decided(Relation::kLe, *left, *right, false);
+    case ScalarOp::kGt: return decided(Relation::kLt, *right, *left, false);
+    case ScalarOp::kGe: return decided(Relation::kLe, *right, *left, false);
+    default: return std::nullopt;
+  }
+}
+
 ScalarId Scalars::binary(ScalarOp op, ScalarId a, ScalarId b) {
+  if (auto folded = fold(op, a, b)) return *folded;
   Scalar s;
   s.op = op;
   s.dtype = gives_bool(op) ? DType::kBool : (*this)[a].dtype;

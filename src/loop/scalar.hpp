@@ -73,6 +73,8 @@ class Scalars {
   int cost(ScalarId root) const;
 
  private:
+  std::optional<Expr> index_value(ScalarId id) const;
+  std::optional<ScalarId> fold(ScalarOp op, ScalarId a, ScalarId b);
   ScalarId rebuild(ScalarId root, std::span<const SymbolId> symbols, std::span<const Expr> replacements, const BufferId* buffer,
                    ScalarId value, std::unordered_map<uint32_t, ScalarId>& memo);
   Expr rebuild_index(Expr e, std::span<const SymbolId> symbols, std::span<const Expr> replacements, const BufferId* buffer,

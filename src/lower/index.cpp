@@ -11,6 +11,12 @@ const graph::Type& result_type(Lowering& l) { return l.graph().type(l.node().res
 // `index` made a position inside [0, extent), or the call fails.
 Expr checked(Lowering& l, ScalarId index, Expr extent, bool wrap, int64_t site) {
   index = l.scalars().convert(index, DType::kI64);
+  const loop::Scalar known = l.scalars()[index];
+  if (known.op == ScalarOp::kIndex || known.op == ScalarOp::kConstant) {
+    const Expr e = known.op == ScalarOp::kIndex ? known.index : l.pool().constant(known.bits);
+    const auto inside = [&](symbolic::Relation relation, Expr a, Expr b) { return l.facts().prove({relation, a, b}) == symbolic::Truth::kTrue; };
+    if (inside(symbolic::Relation::kLe, l.zero(), e) && inside(symbolic::Relation::kLt, e, extent)) return e;
+  }
   loop::Scalar s;
   s.op = wrap ? ScalarOp::kWrapIndex : ScalarOp::kCheckIndex;
   s.dtype = DType::kI64;

@@ -132,7 +132,25 @@ Tensor Lowering::realize_if_shared(const Tensor& tensor, std::string_view name) 
   return realize(tensor, name);
 }
 
-Tensor Lowering::in_memory(const Tensor& tensor, std::string_view name) { return tensor.view ? tensor : realize(tensor, name); }
+Tensor Lowering::in_memory(const Tensor& tensor, std::string_view name) {
+  if (tensor.view) return tensor;
+  if (tensor.base != graph::kNoValue) {
+    const ValueId base = tensor.base;
+    const auto again = tensor.again;
+    tensors_[base] = in_memory(Tensor(tensors_[base]), name);
+    Tensor viewed = again(tensors_[base]);
+    if (viewed.view) return viewed;
+    return realize(viewed, name);
+  }
+  return realize(tensor, name);
+}
+
+Tensor Lowering::remember_view(Tensor made, std::function<Tensor(const Tensor&)> again) {
+  if (made.view) return made;
+  made.base = value(0);
+  made.again = std::move(again);
+  return made;
+}
 
 Tensor Lowering::reduce(const Tensor& tensor, artifact::Combiner combiner, DType dtype, std::span<const int64_t> dims,
                         std::string_view name) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "graph/graph.hpp"
@@ -31,6 +32,9 @@ struct Tensor {
   std::vector<Expr> dims;
   std::function<ScalarId(std::span<const Expr>)> at;  // value of one element; `dims.size()` indices
   std::optional<View> view;                            // when it lies in memory
+  // When it is a view of a value that is not in memory: that value, and how to make the view again once it is.
+  ValueId base = graph::kNoValue;
+  std::function<Tensor(const Tensor&)> again;
 };
 
 class Lowering {
@@ -73,8 +77,11 @@ class Lowering {
   Tensor realize(const Tensor& tensor, std::string_view name);
   // The same, but only when reading it several times costs more than memory does.
   Tensor realize_if_shared(const Tensor& tensor, std::string_view name);
-  // A tensor in memory with any strides; realizes when it is not.
+  // A tensor in memory with any strides; realizes when it is not: a view's base rather than the view, so that what computes
+  // the base can store it, and other views of it share it.
   Tensor in_memory(const Tensor& tensor, std::string_view name);
+  // `made` is `again` applied to the node's first argument.
+  Tensor remember_view(Tensor made, std::function<Tensor(const Tensor&)> again);
   // Combines over `dims` (ascending); the result has the other dims, row-major in memory.
   Tensor reduce(const Tensor& tensor, artifact::Combiner combiner, DType dtype, std::span<const int64_t> dims, std::string_view name);
 
@@ -92,6 +99,9 @@ class Lowering {
 
   Status error(std::string_view message) const;
 
+  // Masks of attention that are in memory already, by value.
+  std::unordered_map<ValueId, std::pair<Tensor, std::vector<size_t>>>& masks() { return masks_; }
+
   Status run();
 
  private:
@@ -104,6 +114,7 @@ class Lowering {
   const graph::Node* node_ = nullptr;
   std::vector<Tensor> tensors_;
   std::vector<uint32_t> uses_;
+  std::unordered_map<ValueId, std::pair<Tensor, std::vector<size_t>>> masks_;
 };
 
 using Rule = Status (*)(Lowering&);

@@ -109,7 +109,8 @@ Status lower_matmul(Lowering& l) {
 
 // An operand whose last dim is contiguous.
 Tensor rows_in_memory(Lowering& l, const Tensor& tensor, std::string_view name) {
-  if (tensor.view && (l.is_one(tensor.view->strides.back()) || l.is_one(tensor.dims.back()))) return tensor;
+  const Tensor placed = l.in_memory(tensor, name);
+  if (l.is_one(placed.view->strides.back()) || l.is_one(placed.dims.back())) return placed;
   return l.realize(l.inline_tensor(tensor.dtype, tensor.dims, tensor.at), name);
 }
 
@@ -119,6 +120,8 @@ struct Mask {
   std::vector<size_t> axes;
 };
 Mask prepare_mask(Lowering& l, const graph::Type& scores, DType mask_type) {
+  // Layers share their mask.
+  if (auto known = l.masks().find(l.value(3)); known != l.masks().end()) return {known->second.first, known->second.second};
   auto at = l.operand(3, 4, mask_type);
   auto& s = l.scalars();
   auto additive = [&l, &s, at, mask_type](std::span<const Expr> i) {
@@ -150,6 +153,7 @@ Mask prepare_mask(Lowering& l, const graph::Type& scores, DType mask_type) {
     for (size_t d = 0; d < used.size(); ++d) full[used[d]] = i[d];
     return additive(full);
   }), "mask");
+  l.masks().emplace(l.value(3), std::pair(mask.tensor, mask.axes));
   return mask;
 }
 

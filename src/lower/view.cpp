@@ -143,37 +143,42 @@ std::vector<int64_t> constants(Lowering& l, size_t index) {
 }
 
 Status lower_reshape(Lowering& l) {
-  l.define(0, l.reshape(l.tensor(0), result_type(l).dims));
+  const auto view = [&l, dims = result_type(l).dims](const Tensor& x) { return l.reshape(x, dims); };
+  l.define(0, l.remember_view(view(l.tensor(0)), view));
   return {};
 }
 
 Status lower_permute(Lowering& l) {
-  l.define(0, l.permute(l.tensor(0), constants(l, 1)));
+  const auto view = [&l, order = constants(l, 1)](const Tensor& x) { return l.permute(x, order); };
+  l.define(0, l.remember_view(view(l.tensor(0)), view));
   return {};
 }
 
 Status lower_expand(Lowering& l) {
-  l.define(0, l.expand(l.tensor(0), result_type(l).dims));
+  const auto view = [&l, dims = result_type(l).dims](const Tensor& x) { return l.expand(x, dims); };
+  l.define(0, l.remember_view(view(l.tensor(0)), view));
   return {};
 }
 
-Status lower_slice(Lowering& l) {
-  const Tensor x = l.tensor(0);
-  const size_t dim = size_t(*l.pool().as_constant(std::get<Expr>(l.argument(1))));
-  const Expr start = std::get<Expr>(l.argument(2)), step = std::get<Expr>(l.argument(4));
-  std::vector<Expr> dims = result_type(l).dims;
+Tensor slice(Lowering& l, const Tensor& x, size_t dim, Expr start, Expr step, std::vector<Expr> dims) {
   if (x.view) {
     View view = *x.view;
     view.offset = l.facts().simplify(l.pool().add(view.offset, l.pool().mul(start, view.strides[dim])));
     view.strides[dim] = l.pool().mul(view.strides[dim], step);
-    l.define(0, l.view_tensor(x.dtype, std::move(dims), view));
-    return {};
+    return l.view_tensor(x.dtype, std::move(dims), view);
   }
-  l.define(0, l.inline_tensor(x.dtype, std::move(dims), [&l, at = x.at, dim, start, step](std::span<const Expr> i) {
+  return l.inline_tensor(x.dtype, std::move(dims), [&l, at = x.at, dim, start, step](std::span<const Expr> i) {
     std::vector<Expr> source(i.begin(), i.end());
     source[dim] = l.pool().add(start, l.pool().mul(step, i[dim]));
     return at(source);
-  }));
+  });
+}
+
+Status lower_slice(Lowering& l) {
+  const size_t dim = size_t(*l.pool().as_constant(std::get<Expr>(l.argument(1))));
+  const Expr start = std::get<Expr>(l.argument(2)), step = std::get<Expr>(l.argument(4));
+  const auto view = [&l, dim, start, step, dims = result_type(l).dims](const Tensor& x) { return slice(l, x, dim, start, step, dims); };
+  l.define(0, l.remember_view(view(l.tensor(0)), view));
   return {};
 }
 

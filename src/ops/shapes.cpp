@@ -41,11 +41,11 @@ std::optional<Expr> divide_term(Pool& pool, Expr a, Expr b) {
   return pool.mul(pool.constant(numerator.coefficient / denominator.coefficient), pool.product(numerator.atoms));
 }
 
-// Drops sizes that both lists have.
-void cancel_equal(Dims& a, Dims& b) {
+// Drops sizes that both lists have, but 0: without it the others would have to agree.
+void cancel_equal(const Pool& pool, Dims& a, Dims& b) {
   for (size_t i = 0; i < a.size();) {
     auto found = std::find(b.begin(), b.end(), a[i]);
-    if (found == b.end()) {
+    if (found == b.end() || pool.is_constant(a[i], 0)) {
       ++i;
       continue;
     }
@@ -95,7 +95,7 @@ Result<Dims> resolve_reshape(InferContext& context, std::string_view argument, s
     if (i != unknown) want.push_back(to[i]);
   }
   const Dims known = want;
-  cancel_equal(have, want);
+  cancel_equal(pool, have, want);
   const Expr have_count = context.facts().simplify(pool.product(have));
   const Expr want_count = context.facts().simplify(pool.product(want));
   const auto mismatch = [&] {

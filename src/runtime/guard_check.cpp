@@ -99,11 +99,16 @@ bool GuardCheck::Equals::hold(const CallShape& shape) const {
 }
 
 GuardCheck::Verdict GuardCheck::check(const CallShape& shape, int64_t* registers) const {
+  int32_t different = 0;
   for (size_t i = 0; i < inputs_.size(); ++i) {
-    const InputCheck& want = inputs_[i];
-    const tenon_tensor_t& have = shape.inputs[i];
-    if (have.dtype != want.dtype) return want.dtype_required ? Verdict::kError : Verdict::kMiss;
-    if (have.rank != want.rank) return want.rank_required ? Verdict::kError : Verdict::kMiss;
+    different |= (shape.inputs[i].dtype ^ inputs_[i].dtype) | (shape.inputs[i].rank ^ inputs_[i].rank);
+  }
+  if (different != 0) [[unlikely]] {
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      const InputCheck& want = inputs_[i];
+      if (shape.inputs[i].dtype != want.dtype) return want.dtype_required ? Verdict::kError : Verdict::kMiss;
+      if (shape.inputs[i].rank != want.rank) return want.rank_required ? Verdict::kError : Verdict::kMiss;
+    }
   }
   if (shape.facts.size() < fact_count_) return Verdict::kMiss;
   if (!required_equals_.hold(shape)) return Verdict::kError;

@@ -72,7 +72,6 @@ tenon_value_t value;
 tenon_type_t type;
 tenon_tensor_t tensor;
 tenon_str_t text;
-tenon_context_t* context_out;
 tenon_graph_t* graph_out;
 tenon_function_t* function_out;
 tenon_call_t* call_out;

@@ -335,6 +335,9 @@ std::optional<std::vector<KnownTensor>> evaluate_graph(const Graph& graph, std::
   std::unordered_map<graph::ValueId, KnownTensor> known;
   for (size_t index = 0; index < inputs.size(); ++index) known[graph.inputs()[index].value] = inputs[index];
   for (size_t index = 0; index < states.size(); ++index) known[graph.states()[index].value] = states[index];
+  for (const graph::Constant& constant : graph.constants()) {
+    known[constant.value] = {graph.type(constant.value).dtype, constant.dims, constant.bytes};
+  }
   SmallEvaluator evaluator;
   for (graph::NodeId id : graph.order()) {
     const Node& node = graph.node(id);

@@ -13,7 +13,7 @@ class SmallEvaluator : public passes::Evaluator {
                                                            std::span<const passes::KnownTensor> operands) override;
 };
 
-// Runs a whole graph of primitives with static sizes. `inputs` and `states`: in the graph's order. The outputs that are
+// Runs a whole graph of primitives with static sizes and row-major constants. `inputs` and `states`: in the graph's order. The outputs that are
 // tensors, then what the write-backs store, in order; nothing when a node cannot be computed.
 std::optional<std::vector<passes::KnownTensor>> evaluate_graph(const graph::Graph& graph,
                                                                std::span<const passes::KnownTensor> inputs,
