@@ -14,8 +14,8 @@ using runtime::KernelBuild;
 
 namespace {
 
-// Nests of one unit: together they cost about what one matrix product does.
-constexpr size_t kNestsInUnit = 3;
+// Rough compile times, in tens of milliseconds: of a text that every unit of a kind pays once, and of one more kernel.
+constexpr int kUnitWeight = 8, kGemmText = 16, kGemmKernel = 14, kAttentionText = 20, kAttentionKernel = 14, kNestKernel = 5;
 
 struct Unit {
   std::vector<uint32_t> programs;
@@ -25,27 +25,30 @@ struct Unit {
   std::unique_ptr<toolchain::CompileJob> job;
 };
 
+// Kernels of one kind share the text they are made from, so they go into one unit, cut in two when
+// that balances better. The same program gives the same units.
 std::vector<Unit> make_units(const artifact::Artifact& artifact) {
   std::vector<bool> has_image(artifact.programs.size(), false);
   for (const artifact::Image& image : artifact.images) {
     for (uint32_t program : image.programs) has_image[program] = true;
   }
-  std::vector<Unit> units;
-  Unit nests;
+  std::vector<uint32_t> by_kind[3];
   for (uint32_t i = 0; i < artifact.programs.size(); ++i) {
-    if (has_image[i]) continue;
-    if (artifact.programs[i].kind != ProgramKind::kNest) {
-      Unit unit;
-      unit.programs = {i};
-      unit.weight = 10;
-      units.push_back(std::move(unit));
-      continue;
-    }
-    nests.programs.push_back(i);
-    nests.weight += 2;
-    if (nests.programs.size() == kNestsInUnit) units.push_back(std::exchange(nests, {}));
+    if (!has_image[i]) by_kind[size_t(artifact.programs[i].kind)].push_back(i);
   }
-  if (!nests.programs.empty()) units.push_back(std::move(nests));
+  std::vector<Unit> units;
+  const auto add = [&](const std::vector<uint32_t>& programs, int text, int kernel, size_t parts) {
+    for (size_t part = 0; part < parts; ++part) {
+      Unit unit;
+      for (size_t i = part; i < programs.size(); i += parts) unit.programs.push_back(programs[i]);
+      unit.weight = kUnitWeight + text + kernel * int(unit.programs.size());
+      if (!unit.programs.empty()) units.push_back(std::move(unit));
+    }
+  };
+  constexpr size_t wide = 2;  // not the number of jobs: units are keys of the cache
+  add(by_kind[size_t(ProgramKind::kGemm)], kGemmText, kGemmKernel, by_kind[size_t(ProgramKind::kGemm)].size() > 2 ? wide : 1);
+  add(by_kind[size_t(ProgramKind::kAttention)], kAttentionText, kAttentionKernel, 1);
+  add(by_kind[size_t(ProgramKind::kNest)], 0, kNestKernel, by_kind[size_t(ProgramKind::kNest)].size() > 4 ? wide : 1);
   // Long ones first, so that the last to end are short.
   std::stable_sort(units.begin(), units.end(), [](const Unit& a, const Unit& b) { return a.weight > b.weight; });
   return units;

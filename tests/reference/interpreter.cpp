@@ -192,6 +192,8 @@ int64_t wrapped(int64_t value, DType dtype) {
   return load_integer(dtype, reinterpret_cast<const uint8_t*>(&value));
 }
 
+bool is_interpreted(std::string_view operator_name) { return table().contains(operator_name); }
+
 Dense NodeView::operand(size_t i, DType dtype) const {
   if (is_tensor(i)) return tensor(i);
   const Dense number = number_of(graph_, argument(i), sizes_);

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "graph/graph.hpp"
@@ -52,5 +53,8 @@ struct Answers {
 // (division of integers by zero), INTERNAL (a result of another type than the graph says).
 Result<Answers> interpret(const graph::Graph& graph, std::span<const Dense> inputs, std::span<const Dense> states,
                           std::span<const int64_t> sizes, Precision precision);
+
+// Whether an operator of this canonical name can be run.
+bool is_interpreted(std::string_view operator_name);
 
 }  // namespace tenon::testing

@@ -167,15 +167,19 @@ class Evaluation {
       return each(a);
     }
     if (op == "where") return each([&](const Index& i) { return a(i) != 0 ? operand(1, i) : operand(2, i); });
+    const auto wrap = [](uint64_t bits) { return Number(int64_t(bits)); };
+    if (whole && op == "neg") return each([&](const Index& i) { return wrap(-uint64_t(int64_t(a(i)))); });
     if (op == "neg") return each([&](const Index& i) { return -a(i); });
+    if (op == "abs") return each([&](const Index& i) { return std::fabs(a(i)); });
     if (op == "exp") return each([&](const Index& i) { return std::exp(a(i)); });
     if (op == "logical_not") return each([&](const Index& i) { return Number(a(i) == 0); });
+    const auto bits = [](Number value) { return uint64_t(int64_t(value)); };
+    if (whole && op == "add") return each([&](const Index& i) { return wrap(bits(a(i)) + bits(b(i))); });
+    if (whole && op == "sub") return each([&](const Index& i) { return wrap(bits(a(i)) - bits(b(i))); });
+    if (whole && op == "mul") return each([&](const Index& i) { return wrap(bits(a(i)) * bits(b(i))); });
     if (op == "add") return each([&](const Index& i) { return a(i) + b(i); });
     if (op == "sub") return each([&](const Index& i) { return a(i) - b(i); });
-    if (op == "mul") {
-      if (whole) return each([&](const Index& i) { return Number(int64_t(uint64_t(a(i)) * uint64_t(int64_t(b(i))))); });
-      return each([&](const Index& i) { return a(i) * b(i); });
-    }
+    if (op == "mul") return each([&](const Index& i) { return a(i) * b(i); });
     if (op == "div" && !whole) return each([&](const Index& i) { return a(i) / b(i); });
     if (op == "floor_div" || op == "remainder") return floor_divided(op);
     if (op == "max") return each([&](const Index& i) { return std::isnan(a(i)) || a(i) > b(i) ? a(i) : b(i); });
@@ -187,6 +191,7 @@ class Evaluation {
     if (op == "gt") return each([&](const Index& i) { return Number(a(i) > b(i)); });
     if (op == "ge") return each([&](const Index& i) { return Number(a(i) >= b(i)); });
     if (op == "bitwise_and") return each([&](const Index& i) { return Number(int64_t(a(i)) & int64_t(b(i))); });
+    if (op == "bitwise_xor") return each([&](const Index& i) { return Number(int64_t(a(i)) ^ int64_t(b(i))); });
     if (op == "bitwise_or") return each([&](const Index& i) { return Number(int64_t(a(i)) | int64_t(b(i))); });
     return std::nullopt;
   }
