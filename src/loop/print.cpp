@@ -87,7 +87,10 @@ class Printer {
 
   std::string axes(const std::vector<Axis>& axes) {
     std::string text;
-    for (const Axis& one : axes) append(text, concat(text.empty() ? "" : ", ", axis(one.symbol), ": ", index(one.extent)));
+    for (const Axis& one : axes) {
+      append(text, concat(text.empty() ? "" : ", ", axis(one.symbol)));
+      append(text, concat(": ", index(one.extent)));
+    }
     return text;
   }
 
@@ -189,14 +192,20 @@ class Printer {
     return concat(buffer(operand.buffer), "[", index(operand.offset), "; ", list(operand.strides), "]");
   }
 
+  void print_axes(std::initializer_list<SymbolId> symbols) {
+    std::string text;
+    for (SymbolId symbol : symbols) append(text, concat(text.empty() ? "[" : ", ", axis(symbol)));
+    append(out_, concat(text, "] {\n"));
+  }
+
   void print(const Template& one) {
     axes_.clear();
     if (one.matmul) {
       const MatMul& m = *one.matmul;
       append(out_, concat("  template matmul(", strided(m.a), ", ", strided(m.b), ") {outer = ", index(m.batch_outer)));
       append(out_, concat(", inner = ", index(m.batch_inner), ", m = ", index(m.m), ", n = ", index(m.n), ", k = "));
-      append(out_, concat(index(m.k), m.constant_b ? ", constant_b" : "", "} [", axis(m.axis_batch), ", "));
-      append(out_, concat(axis(m.axis_m), ", ", axis(m.axis_n), "] {\n"));
+      append(out_, concat(index(m.k), m.constant_b ? ", constant_b" : "", "} "));
+      print_axes({m.axis_batch, m.axis_m, m.axis_n});
     }
     if (one.attention) {
       const Attention& a = *one.attention;
@@ -204,8 +213,8 @@ class Printer {
       append(out_, concat(index(a.batch), ", heads = ", index(a.heads), ", kv_heads = ", index(a.kv_heads)));
       append(out_, concat(", queries = ", index(a.queries), ", keys = ", index(a.keys), ", depth = ", index(a.depth)));
       append(out_, concat(", value_depth = ", index(a.value_depth), ", scale = ", a.scale, ", causal = ", a.causal));
-      append(out_, concat(", safe = ", a.safe, "} [", axis(a.axis_b), ", ", axis(a.axis_h), ", ", axis(a.axis_q)));
-      append(out_, concat(", ", axis(a.axis_k), ", ", axis(a.axis_d), "] {\n"));
+      append(out_, concat(", safe = ", a.safe, "} "));
+      print_axes({a.axis_b, a.axis_h, a.axis_q, a.axis_k, a.axis_d});
       if (a.score.valid()) {
         append(out_, "    score {\n");
         body(a.score, "      ");

@@ -35,12 +35,36 @@ Status lower_reduction(Lowering& l) {
   return {};
 }
 
+// Each prefix is a reduction of its own: n^2 additions along the dim, which is right and slow; fine for position ids.
+Status lower_cumsum(Lowering& l) {
+  const Tensor x = l.tensor(0);
+  const size_t dim = size_t(*l.pool().as_constant(std::get<Expr>(l.argument(1))));
+  const graph::Type& type = l.graph().type(l.node().results[0]);
+  const size_t rank = x.dims.size();
+  if (rank == 0) {
+    l.define(0, x);
+    return {};
+  }
+  std::vector<Expr> dims = x.dims;
+  dims.push_back(x.dims[dim]);
+  const Tensor prefixes = l.inline_tensor(x.dtype, dims, [&l, x, dim, rank](std::span<const Expr> i) {
+    std::vector<Expr> source(i.begin(), i.begin() + long(rank));
+    source[dim] = i[rank];
+    const ScalarId inside = l.compare(artifact::ScalarOp::kLe, i[rank], i[dim]);
+    return l.scalars().select(inside, x.at(source), l.scalars().constant_int(0, x.dtype));
+  });
+  const int64_t last = int64_t(rank);
+  l.define(0, l.reduce(prefixes, Combiner::kSum, type.dtype, std::span(&last, 1), "cumsum"));
+  return {};
+}
+
 }  // namespace
 
 std::span<const NamedRule> reduction_rules() {
   static const auto* rules = [] {
     auto* made = new std::vector<NamedRule>;
     for (const Entry& entry : kReductions) made->push_back({entry.name, lower_reduction});
+    made->push_back({"prim.cumsum", lower_cumsum});
     return made;
   }();
   return *rules;

@@ -1,5 +1,6 @@
 #include "passes/simplify_algebra.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "ops/promotion.hpp"
@@ -233,11 +234,28 @@ class Rules {
     return kKeep;
   }
 
+  // The elements are positions: none is below 0.
+  bool is_position(const Argument& x) const {
+    const auto* ref = std::get_if<ValueRef>(&x);
+    ValueId value = ref == nullptr ? graph::kNoValue : ref->id;
+    while (value != graph::kNoValue) {
+      const Node* node = maker(graph_, value);
+      if (node == nullptr) return false;
+      if (is_call(*node, "prim.iota")) return graph_.type(value).dtype == DType::kI64;
+      constexpr std::string_view kViews[] = {"prim.reshape", "prim.permute", "prim.expand", "prim.slice", "prim.flip"};
+      if (std::find(std::begin(kViews), std::end(kViews), node->op->schema.name) == std::end(kViews)) return false;
+      value = tensor_argument(*node, 0);
+    }
+    return false;
+  }
+
   // x op n (`right`) or n op x.
   Replacement with_number(std::string_view op, const Argument& x, int64_t n, bool right) {
     const bool zero = n == 0;
     if (op == "bitwise_and" || op == "bitwise_or" || op == "bitwise_xor") return with_bits(op, x, n);
     if (!integral()) return kKeep;
+    if (n <= 0 && op == (right ? "ge" : "le") && is_position(x)) return full(true);
+    if (n <= 0 && op == (right ? "lt" : "gt") && is_position(x)) return full(false);
     if (op == "add" && zero) return value_of(x);
     if (op == "sub" && zero) return right ? value_of(x) : call_kept("prim.neg", x);
     if (op == "mul" && zero) return full(integer(0));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <thread>
 
 namespace tenon::runtime {
@@ -117,7 +118,11 @@ void BackgroundJobs::run(void* data) {
       jobs.turn_ = (jobs.turn_ + 1) % jobs.jobs_.size();
       job = jobs.jobs_[jobs.turn_];
     }
-    job->try_advance(kStepNs);
+    try {
+      job->try_advance(kStepNs);
+    } catch (const std::bad_alloc&) {
+      job->cancel();  // its kernels stay on the vm
+    }
     if (job->done()) jobs.remove(job);
   }
 }
