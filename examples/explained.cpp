@@ -32,8 +32,8 @@ tenon::Status run() {
   float data[] = {-3, -1, 0, 1, 2, 3};
   float result[6];
   TENON_TRY_ASSIGN(tenon::Call call, function.call());
-  TENON_TRY(call.bind_input(0, tenon::Tensor::of(std::span(data), {3, 2})));
-  TENON_TRY(call.bind_output(0, tenon::Tensor::of(std::span(result), {3, 2})));
+  TENON_TRY(call.bind_input(0, tenon::Tensor::of(data, {3, 2})));
+  TENON_TRY(call.bind_output(0, tenon::Tensor::of(result, {3, 2})));
   TENON_TRY(call.run());
   for (float value : result) std::printf("%g ", value);
   std::printf("\n");

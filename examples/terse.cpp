@@ -12,7 +12,7 @@ int main() {
   tenon::Function function = context.compile(graph).or_die();
 
   const float data[] = {-3, -1, 0, 1, 2, 3};
-  std::vector<tenon::Tensor> y = function.run({tenon::Tensor::of(std::span(data), {3, 2})}).or_die();
+  std::vector<tenon::Tensor> y = function.run({tenon::Tensor::of(data, {3, 2})}).or_die();
   for (float value : y[0].values<float>()) std::printf("%g ", value);
   std::printf("\n");
 }

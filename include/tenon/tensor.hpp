@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <ranges>
 #include <span>
 
 #include "status.hpp"
@@ -54,16 +55,18 @@ class Tensor {
     out.strided_ = !strides.empty();
     return out;
   }
-  // Elements of a vector, array or span, row-major. Inputs are never written, except those a graph changes in place.
-  template <typename T>
-  static Tensor of(std::span<T> values, std::initializer_list<int64_t> dims) {
-    using Plain = std::remove_const_t<T>;
-    Tensor out = lend(const_cast<Plain*>(values.data()), dtype_of<Plain>(), {dims.begin(), dims.size()});
-    return out.elements() == int64_t(values.size()) ? out : Tensor();
+  // The elements of a vector, array or span, row-major; empty when there are not as many as the dims say. Inputs are never
+  // written, but those that a graph changes in place.
+  template <std::ranges::contiguous_range Range>
+    requires std::ranges::borrowed_range<Range>
+  static Tensor of(Range&& values, std::span<const int64_t> dims) {
+    using Element = std::remove_cv_t<std::ranges::range_value_t<Range>>;
+    Tensor out = lend(const_cast<Element*>(std::ranges::data(values)), dtype_of<Element>(), dims);
+    return out.elements() == int64_t(std::ranges::size(values)) ? out : Tensor();
   }
   template <typename Range>
-  static Tensor of(Range& values, std::initializer_list<int64_t> dims) {
-    return of(std::span(values.data(), values.size()), dims);
+  static Tensor of(Range&& values, std::initializer_list<int64_t> dims) {
+    return of(std::forward<Range>(values), std::span(dims.begin(), dims.size()));
   }
   // One number, kept inside the tensor.
   template <typename T>

@@ -38,7 +38,7 @@ Result<Dense> run(const std::string& call, const std::vector<Dense>& inputs, Pre
     for (size_t d = 0; d < inputs[i].dims.size(); ++d) text += (d ? ", " : "") + std::to_string(inputs[i].dims[d]);
     text += "]";
   }
-  text += ") -> (y: ??) on cpu {\n  %0 = " + call + " : ??\n  return %0\n}\n";
+  text += ") -> (y: ?" "?) on cpu {\n  %0 = " + call + " : ?" "?\n  return %0\n}\n";
   auto graph = graph::parse(text, ops::registry());
   if (!graph.ok()) return std::move(graph).status();
   auto answers = interpret(**graph, inputs, {}, {}, precision);
