@@ -12,6 +12,8 @@
 #include <tenon.h>
 #include <time.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -15,7 +15,8 @@ constexpr uint32_t kFunctions = 0
     ;
 
 constexpr tenon_api_t kTable = {
-    TENON_API_VERSION, kFunctions,
+    TENON_API_VERSION,
+    kFunctions,
 #define TENON_FUNCTION(since, type, name, parameters) &name,
 #include "functions.inc"
 #undef TENON_FUNCTION
@@ -44,7 +45,8 @@ TENON_API const tenon_api_t* tenon_get_api(uint32_t version) {
   const bool same_major = version >> 16 == TENON_API_VERSION >> 16;
   const uint32_t minor = version & 0xffff;
   // While the major version is 0, minors may differ in anything.
-  const bool fits = (TENON_API_VERSION >> 16) == 0 ? version == TENON_API_VERSION : minor <= (TENON_API_VERSION & 0xffff);
+  const bool fits =
+      (TENON_API_VERSION >> 16) == 0 ? version == TENON_API_VERSION : minor <= (TENON_API_VERSION & 0xffff);
   return same_major && fits ? &kTable : nullptr;
 }
 

@@ -17,7 +17,9 @@ TENON_API tenon_status_t* tenon_buffer_create(tenon_device_t* device, size_t byt
 }
 
 TENON_API void* tenon_buffer_data(const tenon_buffer_t* buffer) { return buffer == nullptr ? nullptr : buffer->data(); }
-TENON_API size_t tenon_buffer_bytes(const tenon_buffer_t* buffer) { return buffer == nullptr ? 0 : buffer->size_bytes(); }
+TENON_API size_t tenon_buffer_bytes(const tenon_buffer_t* buffer) {
+  return buffer == nullptr ? 0 : buffer->size_bytes();
+}
 TENON_API void tenon_buffer_retain(tenon_buffer_t* buffer) {
   if (buffer != nullptr) buffer->retain();
 }

@@ -13,7 +13,8 @@ TENON_API tenon_status_t* tenon_context_create(const tenon_context_options_t* op
     tenon_context_options_t known = TENON_CONTEXT_OPTIONS_INIT;
     if (options != nullptr) TENON_RETURN_IF_ERROR(runtime::copy_options(options, &known, "options"));
     for (const auto& [text, name] : {std::pair{known.cache_directory, "options.cache_directory"},
-                                     {known.compiler, "options.compiler"}, {known.isa, "options.isa"}}) {
+                                     {known.compiler, "options.compiler"},
+                                     {known.isa, "options.isa"}}) {
       std::string_view view;
       TENON_RETURN_IF_ERROR(text_of(text, name, &view));
     }
@@ -44,22 +45,29 @@ TENON_API tenon_status_t* tenon_context_counter(tenon_context_t* context, tenon_
     TENON_REQUIRE(out_value);
     TENON_TEXT(text, name);
     if (context->context->counter(text, out_value)) return {};
-    return invalid_argument(concat("`name`: no counter is named `", text, "`")).with("input", "name").with("found", text);
+    return invalid_argument(concat("`name`: no counter is named `", text, "`"))
+        .with("input", "name")
+        .with("found", text);
   });
 }
 
-TENON_API tenon_status_t* tenon_context_device(tenon_context_t* context, int32_t kind, int32_t index, tenon_device_t** out_device) {
+TENON_API tenon_status_t* tenon_context_device(tenon_context_t* context, int32_t kind, int32_t index,
+                                               tenon_device_t** out_device) {
   return guarded([&]() -> Status {
     if (out_device != nullptr) *out_device = nullptr;
     TENON_REQUIRE(context);
     TENON_REQUIRE(out_device);
     if (kind == TENON_DEVICE_CUDA) return unimplemented("this build has no CUDA device").with("input", "kind");
     if (kind != TENON_DEVICE_CPU) {
-      return invalid_argument(concat("`kind`: unknown device kind ", kind)).with("input", "kind").with("found", concat(kind));
+      return invalid_argument(concat("`kind`: unknown device kind ", kind))
+          .with("input", "kind")
+          .with("found", concat(kind));
     }
     if (index != 0) {
       return invalid_argument(concat("`index`: there is one CPU device, found ", index))
-          .with("input", "index").with("expected", "0").with("found", concat(index));
+          .with("input", "index")
+          .with("expected", "0")
+          .with("found", concat(index));
     }
     *out_device = context->context->device();
     return {};

@@ -1,4 +1,5 @@
-// Tensors from and to DLPack 1.x. The layout is public and fixed; it is declared here so that no header of it is needed.
+// Tensors from and to DLPack 1.x. The layout is public and fixed; it is declared here so that no header of it is
+// needed.
 #include <algorithm>
 
 #include "handles.hpp"
@@ -50,9 +51,10 @@ constexpr uint8_t kInt = 0, kUInt = 1, kFloat = 2, kBfloat = 4, kBool = 6;
 constexpr struct {
   DType dtype;
   uint8_t code, bits;
-} kTypes[] = {{DType::kBool, kBool, 8},   {DType::kU8, kUInt, 8},    {DType::kU16, kUInt, 16}, {DType::kU32, kUInt, 32},
-              {DType::kU64, kUInt, 64},   {DType::kI8, kInt, 8},     {DType::kI16, kInt, 16},  {DType::kI32, kInt, 32},
-              {DType::kI64, kInt, 64},    {DType::kF16, kFloat, 16}, {DType::kF32, kFloat, 32}, {DType::kF64, kFloat, 64},
+} kTypes[] = {{DType::kBool, kBool, 8},   {DType::kU8, kUInt, 8},    {DType::kU16, kUInt, 16},
+              {DType::kU32, kUInt, 32},   {DType::kU64, kUInt, 64},  {DType::kI8, kInt, 8},
+              {DType::kI16, kInt, 16},    {DType::kI32, kInt, 32},   {DType::kI64, kInt, 64},
+              {DType::kF16, kFloat, 16},  {DType::kF32, kFloat, 32}, {DType::kF64, kFloat, 64},
               {DType::kBF16, kBfloat, 16}};
 
 struct Exported {
@@ -85,7 +87,9 @@ TENON_API tenon_status_t* tenon_tensor_from_dlpack(tenon_context_t* context, str
     TENON_REQUIRE(out_tensor);
     const auto bad = [](std::string_view problem, std::string_view expected, std::string_view found) {
       return invalid_argument(concat("`managed`: ", problem, ", found ", found))
-          .with("input", "managed").with("expected", expected).with("found", found);
+          .with("input", "managed")
+          .with("expected", expected)
+          .with("found", found);
     };
     if (managed->version.major != kMajor) {
       return bad("unknown DLPack version", "1.x", concat(managed->version.major, ".", managed->version.minor));
@@ -96,8 +100,9 @@ TENON_API tenon_status_t* tenon_tensor_from_dlpack(tenon_context_t* context, str
       return t.code == from.dtype.code && t.bits == from.dtype.bits && from.dtype.lanes == 1;
     });
     if (type == std::end(kTypes)) {
-      return bad("unknown element type", "one of tenon_dtype",
-                 concat("code ", int(from.dtype.code), ", ", int(from.dtype.bits), " bits, ", from.dtype.lanes, " lanes"));
+      return bad(
+          "unknown element type", "one of tenon_dtype",
+          concat("code ", int(from.dtype.code), ", ", int(from.dtype.bits), " bits, ", from.dtype.lanes, " lanes"));
     }
     if (from.ndim < 0 || from.ndim > TENON_MAX_RANK) return bad("rank out of range", "0 to 16", concat(from.ndim));
     if (from.ndim > 0 && from.shape == nullptr) return bad("the shape is missing", "an array", "NULL");
@@ -128,7 +133,8 @@ TENON_API tenon_status_t* tenon_tensor_from_dlpack(tenon_context_t* context, str
   });
 }
 
-TENON_API tenon_status_t* tenon_tensor_to_dlpack(const tenon_tensor_t* tensor, struct DLManagedTensorVersioned** out_managed) {
+TENON_API tenon_status_t* tenon_tensor_to_dlpack(const tenon_tensor_t* tensor,
+                                                 struct DLManagedTensorVersioned** out_managed) {
   return guarded([&]() -> Status {
     if (out_managed != nullptr) *out_managed = nullptr;
     TENON_REQUIRE(tensor);
@@ -145,8 +151,10 @@ TENON_API tenon_status_t* tenon_tensor_to_dlpack(const tenon_tensor_t* tensor, s
     managed.manager_ctx = exported.get();
     managed.deleter = delete_exported;
     managed.flags = 0;
-    const auto* type = std::find_if(std::begin(kTypes), std::end(kTypes), [&](const auto& t) { return int32_t(t.dtype) == tensor->dtype; });
-    managed.dl_tensor = {tensor->data, {1, 0}, tensor->rank, {type->code, type->bits, 1}, exported->shape, exported->strides, 0};
+    const auto* type = std::find_if(std::begin(kTypes), std::end(kTypes),
+                                    [&](const auto& t) { return int32_t(t.dtype) == tensor->dtype; });
+    managed.dl_tensor = {tensor->data,      {1, 0}, tensor->rank, {type->code, type->bits, 1}, exported->shape,
+                         exported->strides, 0};
     exported->owner = tensor->owner;
     exported->owner->retain();
     *out_managed = &exported.release()->managed;

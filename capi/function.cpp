@@ -32,23 +32,29 @@ tenon_function_t* make_handle(std::shared_ptr<Function> function) {
 
 Status bad_index(size_t index, size_t count) {
   return invalid_argument(concat("`index`: expected less than ", count, ", found ", index))
-      .with("input", "index").with("expected", concat("less than ", count)).with("found", concat(index));
+      .with("input", "index")
+      .with("expected", concat("less than ", count))
+      .with("found", concat(index));
 }
 
 Status bad_count(std::string_view what, size_t expected, size_t found) {
   return invalid_argument(concat("`", what, "`: the function has ", expected, ", found ", found))
-      .with("input", what).with("expected", concat(expected)).with("found", concat(found));
+      .with("input", what)
+      .with("expected", concat(expected))
+      .with("found", concat(found));
 }
 
-Status describe_tensor(const std::vector<FunctionInterface::Tensor>& tensors, const std::vector<tenon_function::Lent>& lent,
-                       size_t index, tenon_str_t* out_name, tenon_type_t* out_type) {
+Status describe_tensor(const std::vector<FunctionInterface::Tensor>& tensors,
+                       const std::vector<tenon_function::Lent>& lent, size_t index, tenon_str_t* out_name,
+                       tenon_type_t* out_type) {
   if (index >= tensors.size()) return bad_index(index, tensors.size());
   const FunctionInterface::Tensor& tensor = tensors[index];
   *out_name = lend(tensor.name);
   out_type->dtype = tensor.auto_dtype || !tensor.known ? TENON_DTYPE_AUTO : int32_t(tensor.dtype);
   out_type->device_kind = TENON_DEVICE_CPU;
   out_type->rank = int32_t(tensor.dims.size());
-  out_type->flags = (tensor.scalar ? TENON_TYPE_SCALAR : 0) | (tensor.auto_rank || !tensor.known ? TENON_TYPE_AUTO_RANK : 0);
+  out_type->flags =
+      (tensor.scalar ? TENON_TYPE_SCALAR : 0) | (tensor.auto_rank || !tensor.known ? TENON_TYPE_AUTO_RANK : 0);
   out_type->dims = lent[index].dims.data();
   return {};
 }
@@ -65,8 +71,8 @@ Status check_inputs(const Function& function, const tenon_tensor_t* inputs, size
 
 extern "C" {
 
-TENON_API tenon_status_t* tenon_compile(tenon_context_t* context, const tenon_graph_t* graph, const tenon_compile_options_t* options,
-                                        tenon_function_t** out_function) {
+TENON_API tenon_status_t* tenon_compile(tenon_context_t* context, const tenon_graph_t* graph,
+                                        const tenon_compile_options_t* options, tenon_function_t** out_function) {
   return guarded([&]() -> Status {
     if (out_function != nullptr) *out_function = nullptr;
     TENON_REQUIRE(context);
@@ -76,12 +82,14 @@ TENON_API tenon_status_t* tenon_compile(tenon_context_t* context, const tenon_gr
     if (options != nullptr) TENON_RETURN_IF_ERROR(runtime::copy_options(options, &known, "options"));
     const auto bad = [](std::string_view field, int64_t found) {
       return invalid_argument(concat("`options.", field, "`: unknown value ", found))
-          .with("input", concat("options.", field)).with("found", concat(found));
+          .with("input", concat("options.", field))
+          .with("found", concat(found));
     };
     if (graph->context != context->context) {
       return invalid_argument("`graph`: it was made in another context").with("input", "graph");
     }
-    if (known.device_kind == TENON_DEVICE_CUDA) return unimplemented("this build has no CUDA device").with("input", "options.device_kind");
+    if (known.device_kind == TENON_DEVICE_CUDA)
+      return unimplemented("this build has no CUDA device").with("input", "options.device_kind");
     if (known.device_kind != 0 && known.device_kind != TENON_DEVICE_CPU) return bad("device_kind", known.device_kind);
     if (known.device_index != 0) return bad("device_index", known.device_index);
     if (known.auto_dims < 0 || known.auto_dims > TENON_AUTO_DIMS_DYNAMIC) return bad("auto_dims", known.auto_dims);
@@ -89,7 +97,7 @@ TENON_API tenon_status_t* tenon_compile(tenon_context_t* context, const tenon_gr
     if ((known.flags & ~TENON_COMPILE_FALLBACK_IS_ERROR) != 0) return bad("flags", known.flags);
     TENON_TEXT(disabled, known.disabled_passes);
 
-    TENON_ASSIGN_OR_RETURN(runtime::Compiler* compiler, context->context->compiler());
+    TENON_ASSIGN_OR_RETURN(runtime::Compiler * compiler, context->context->compiler());
     runtime::CompileOptions compile_options;
     compile_options.auto_dims = known.auto_dims;
     compile_options.disabled_passes = disabled;
@@ -126,7 +134,8 @@ TENON_API size_t tenon_function_states(const tenon_function_t* function) {
   return function == nullptr ? 0 : function->function->interface().states.size();
 }
 
-TENON_API tenon_status_t* tenon_function_input(const tenon_function_t* function, size_t index, tenon_str_t* out_name, tenon_type_t* out_type) {
+TENON_API tenon_status_t* tenon_function_input(const tenon_function_t* function, size_t index, tenon_str_t* out_name,
+                                               tenon_type_t* out_type) {
   return guarded([&]() -> Status {
     if (out_name != nullptr) *out_name = tenon_str_t{};
     if (out_type != nullptr) *out_type = tenon_type_t{};
@@ -137,7 +146,8 @@ TENON_API tenon_status_t* tenon_function_input(const tenon_function_t* function,
   });
 }
 
-TENON_API tenon_status_t* tenon_function_output(const tenon_function_t* function, size_t index, tenon_str_t* out_name, tenon_type_t* out_type) {
+TENON_API tenon_status_t* tenon_function_output(const tenon_function_t* function, size_t index, tenon_str_t* out_name,
+                                                tenon_type_t* out_type) {
   return guarded([&]() -> Status {
     if (out_name != nullptr) *out_name = tenon_str_t{};
     if (out_type != nullptr) *out_type = tenon_type_t{};
@@ -148,8 +158,8 @@ TENON_API tenon_status_t* tenon_function_output(const tenon_function_t* function
   });
 }
 
-TENON_API tenon_status_t* tenon_function_symbol(const tenon_function_t* function, size_t index, tenon_str_t* out_name, int64_t* out_min,
-                                                int64_t* out_max, int64_t* out_divisor) {
+TENON_API tenon_status_t* tenon_function_symbol(const tenon_function_t* function, size_t index, tenon_str_t* out_name,
+                                                int64_t* out_min, int64_t* out_max, int64_t* out_divisor) {
   return guarded([&]() -> Status {
     if (out_name != nullptr) *out_name = tenon_str_t{};
     for (int64_t* out : {out_min, out_max, out_divisor}) {
@@ -170,8 +180,8 @@ TENON_API tenon_status_t* tenon_function_symbol(const tenon_function_t* function
   });
 }
 
-TENON_API tenon_status_t* tenon_function_output_shapes(tenon_function_t* function, const tenon_tensor_t* inputs, size_t n_inputs,
-                                                       tenon_type_t* out_types, size_t n_outputs) {
+TENON_API tenon_status_t* tenon_function_output_shapes(tenon_function_t* function, const tenon_tensor_t* inputs,
+                                                       size_t n_inputs, tenon_type_t* out_types, size_t n_outputs) {
   return guarded([&]() -> Status {
     if (n_outputs > 0) TENON_REQUIRE(out_types);
     for (size_t i = 0; i < n_outputs; ++i) out_types[i] = tenon_type_t{};
@@ -183,7 +193,8 @@ TENON_API tenon_status_t* tenon_function_output_shapes(tenon_function_t* functio
   });
 }
 
-TENON_API tenon_status_t* tenon_function_prepare(tenon_function_t* function, const tenon_tensor_t* inputs, size_t n_inputs) {
+TENON_API tenon_status_t* tenon_function_prepare(tenon_function_t* function, const tenon_tensor_t* inputs,
+                                                 size_t n_inputs) {
   return guarded([&]() -> Status {
     TENON_REQUIRE(function);
     TENON_RETURN_IF_ERROR(check_inputs(*function->function, inputs, n_inputs));
@@ -191,8 +202,9 @@ TENON_API tenon_status_t* tenon_function_prepare(tenon_function_t* function, con
   });
 }
 
-TENON_API tenon_status_t* tenon_function_run(tenon_function_t* function, const tenon_run_options_t* options, const tenon_tensor_t* inputs,
-                                             size_t n_inputs, tenon_tensor_t* outputs, size_t n_outputs) {
+TENON_API tenon_status_t* tenon_function_run(tenon_function_t* function, const tenon_run_options_t* options,
+                                             const tenon_tensor_t* inputs, size_t n_inputs, tenon_tensor_t* outputs,
+                                             size_t n_outputs) {
   return guarded([&]() -> Status {
     TENON_REQUIRE(function);
     TENON_RETURN_IF_ERROR(check_inputs(*function->function, inputs, n_inputs));
@@ -201,7 +213,8 @@ TENON_API tenon_status_t* tenon_function_run(tenon_function_t* function, const t
     if (n_outputs > 0) TENON_REQUIRE(outputs);
     tenon_run_options_t known = TENON_RUN_OPTIONS_INIT;
     if (options != nullptr) TENON_RETURN_IF_ERROR(runtime::copy_options(options, &known, "options"));
-    if (known.stream != nullptr) return invalid_argument("`options.stream`: the CPU has no streams").with("input", "options.stream");
+    if (known.stream != nullptr)
+      return invalid_argument("`options.stream`: the CPU has no streams").with("input", "options.stream");
     if (known.flags != 0) {
       return invalid_argument(concat("`options.flags`: unknown bits ", known.flags)).with("input", "options.flags");
     }
@@ -209,7 +222,8 @@ TENON_API tenon_status_t* tenon_function_run(tenon_function_t* function, const t
   });
 }
 
-TENON_API tenon_status_t* tenon_function_explain(const tenon_function_t* function, tenon_str_t what, tenon_write_fn write, void* user) {
+TENON_API tenon_status_t* tenon_function_explain(const tenon_function_t* function, tenon_str_t what,
+                                                 tenon_write_fn write, void* user) {
   return guarded([&]() -> Status {
     TENON_REQUIRE(function);
     TENON_REQUIRE(write);
@@ -218,14 +232,17 @@ TENON_API tenon_status_t* tenon_function_explain(const tenon_function_t* functio
   });
 }
 
-TENON_API tenon_status_t* tenon_function_counter(const tenon_function_t* function, tenon_str_t name, int64_t* out_value) {
+TENON_API tenon_status_t* tenon_function_counter(const tenon_function_t* function, tenon_str_t name,
+                                                 int64_t* out_value) {
   return guarded([&]() -> Status {
     if (out_value != nullptr) *out_value = 0;
     TENON_REQUIRE(function);
     TENON_REQUIRE(out_value);
     TENON_TEXT(text, name);
     if (function->function->counter(text, out_value)) return {};
-    return invalid_argument(concat("`name`: no counter is named `", text, "`")).with("input", "name").with("found", text);
+    return invalid_argument(concat("`name`: no counter is named `", text, "`"))
+        .with("input", "name")
+        .with("found", text);
   });
 }
 
@@ -237,7 +254,8 @@ TENON_API tenon_status_t* tenon_function_save(const tenon_function_t* function, 
   });
 }
 
-TENON_API tenon_status_t* tenon_function_load(tenon_context_t* context, tenon_str_t path, tenon_function_t** out_function) {
+TENON_API tenon_status_t* tenon_function_load(tenon_context_t* context, tenon_str_t path,
+                                              tenon_function_t** out_function) {
   return guarded([&]() -> Status {
     if (out_function != nullptr) *out_function = nullptr;
     TENON_REQUIRE(context);

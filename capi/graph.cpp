@@ -8,7 +8,9 @@ namespace {
 Status check_type(const tenon_type_t& type) {
   if (type.rank < 0 || type.rank > TENON_MAX_RANK) {
     return invalid_argument(concat("`type`: rank out of range, found ", type.rank))
-        .with("input", "type").with("expected", "0 to 16").with("found", concat(type.rank));
+        .with("input", "type")
+        .with("expected", "0 to 16")
+        .with("found", concat(type.rank));
   }
   const bool needs_dims = type.rank > 0 && (type.flags & TENON_TYPE_AUTO_RANK) == 0;
   if (needs_dims && type.dims == nullptr) return null_argument("type->dims");
@@ -45,7 +47,7 @@ extern "C" {
 TENON_API tenon_status_t* tenon_graph_create(tenon_context_t* context, tenon_str_t name, tenon_graph_t** out_graph) {
   return make_graph(context, out_graph, [&](auto& c, auto* graph) -> Status {
     TENON_TEXT(text, name);
-    TENON_ASSIGN_OR_RETURN(runtime::Compiler* compiler, c.compiler());
+    TENON_ASSIGN_OR_RETURN(runtime::Compiler * compiler, c.compiler());
     return compiler->create_graph(text, graph);
   });
 }
@@ -53,33 +55,36 @@ TENON_API tenon_status_t* tenon_graph_create(tenon_context_t* context, tenon_str
 TENON_API tenon_status_t* tenon_graph_parse(tenon_context_t* context, tenon_str_t text, tenon_graph_t** out_graph) {
   return make_graph(context, out_graph, [&](auto& c, auto* graph) -> Status {
     TENON_TEXT(source, text);
-    TENON_ASSIGN_OR_RETURN(runtime::Compiler* compiler, c.compiler());
+    TENON_ASSIGN_OR_RETURN(runtime::Compiler * compiler, c.compiler());
     return compiler->parse_graph(source, graph);
   });
 }
 
-TENON_API tenon_status_t* tenon_graph_import(tenon_context_t* context, tenon_str_t format, tenon_str_t path, tenon_graph_t** out_graph) {
+TENON_API tenon_status_t* tenon_graph_import(tenon_context_t* context, tenon_str_t format, tenon_str_t path,
+                                             tenon_graph_t** out_graph) {
   return make_graph(context, out_graph, [&](auto& c, auto* graph) -> Status {
     TENON_TEXT(kind, format);
     TENON_TEXT(file, path);
-    TENON_ASSIGN_OR_RETURN(runtime::Compiler* compiler, c.compiler());
+    TENON_ASSIGN_OR_RETURN(runtime::Compiler * compiler, c.compiler());
     return compiler->import_graph(kind, file, graph);
   });
 }
 
 TENON_API void tenon_graph_release(tenon_graph_t* graph) { delete graph; }
 
-TENON_API tenon_status_t* tenon_graph_symbol(tenon_graph_t* graph, tenon_str_t name, int64_t min, int64_t max, int64_t divisor,
-                                             tenon_dim_t* out_dim) {
+TENON_API tenon_status_t* tenon_graph_symbol(tenon_graph_t* graph, tenon_str_t name, int64_t min, int64_t max,
+                                             int64_t divisor, tenon_dim_t* out_dim) {
   return guarded([&]() -> Status {
     if (out_dim != nullptr) *out_dim = 0;
     TENON_REQUIRE(graph);
     TENON_REQUIRE(out_dim);
     TENON_TEXT(text, name);
     if (min < 0 || max < min) {
-      return invalid_argument(concat("`max`: the range [", min, ", ", max, "] is empty or negative")).with("input", "max");
+      return invalid_argument(concat("`max`: the range [", min, ", ", max, "] is empty or negative"))
+          .with("input", "max");
     }
-    if (divisor < 1) return invalid_argument(concat("`divisor`: expected 1 or more, found ", divisor)).with("input", "divisor");
+    if (divisor < 1)
+      return invalid_argument(concat("`divisor`: expected 1 or more, found ", divisor)).with("input", "divisor");
     return graph->graph->symbol(text, min, max, divisor, out_dim);
   });
 }
@@ -94,7 +99,8 @@ TENON_API tenon_status_t* tenon_graph_dim(tenon_graph_t* graph, tenon_str_t expr
   });
 }
 
-TENON_API tenon_status_t* tenon_graph_input(tenon_graph_t* graph, tenon_str_t name, const tenon_type_t* type, tenon_value_t* out_value) {
+TENON_API tenon_status_t* tenon_graph_input(tenon_graph_t* graph, tenon_str_t name, const tenon_type_t* type,
+                                            tenon_value_t* out_value) {
   return guarded([&]() -> Status {
     if (out_value != nullptr) *out_value = 0;
     TENON_REQUIRE(graph);
@@ -120,8 +126,8 @@ TENON_API tenon_status_t* tenon_graph_state(tenon_graph_t* graph, tenon_str_t na
   });
 }
 
-TENON_API tenon_status_t* tenon_graph_constant(tenon_graph_t* graph, tenon_str_t name, const tenon_tensor_t* data, uint32_t flags,
-                                               tenon_value_t* out_value) {
+TENON_API tenon_status_t* tenon_graph_constant(tenon_graph_t* graph, tenon_str_t name, const tenon_tensor_t* data,
+                                               uint32_t flags, tenon_value_t* out_value) {
   return guarded([&]() -> Status {
     if (out_value != nullptr) *out_value = 0;
     TENON_REQUIRE(graph);
@@ -129,15 +135,18 @@ TENON_API tenon_status_t* tenon_graph_constant(tenon_graph_t* graph, tenon_str_t
     TENON_REQUIRE(out_value);
     TENON_TEXT(text, name);
     if ((flags & ~TENON_CONSTANT_BORROW) != 0) {
-      return invalid_argument(concat("`flags`: unknown bits ", flags)).with("input", "flags").with("found", concat(flags));
+      return invalid_argument(concat("`flags`: unknown bits ", flags))
+          .with("input", "flags")
+          .with("found", concat(flags));
     }
     TENON_RETURN_IF_ERROR(check_tensor(*data, "data"));
     return graph->graph->constant(text, *data, flags, out_value);
   });
 }
 
-TENON_API tenon_status_t* tenon_graph_node(tenon_graph_t* graph, tenon_str_t op, const tenon_value_t* inputs, size_t n_inputs,
-                                           const tenon_attr_t* attrs, size_t n_attrs, tenon_value_t* outputs, size_t n_outputs) {
+TENON_API tenon_status_t* tenon_graph_node(tenon_graph_t* graph, tenon_str_t op, const tenon_value_t* inputs,
+                                           size_t n_inputs, const tenon_attr_t* attrs, size_t n_attrs,
+                                           tenon_value_t* outputs, size_t n_outputs) {
   return guarded([&]() -> Status {
     if (n_outputs > 0) TENON_REQUIRE(outputs);
     for (size_t i = 0; i < n_outputs; ++i) outputs[i] = TENON_VALUE_NONE;
@@ -150,7 +159,8 @@ TENON_API tenon_status_t* tenon_graph_node(tenon_graph_t* graph, tenon_str_t op,
       TENON_RETURN_IF_ERROR(text_of(attrs[i].name, concat("attrs[", i, "].name"), &attr_name));
       if (attrs[i].kind < TENON_ATTR_NONE || attrs[i].kind > TENON_ATTR_MEMORY_FORMAT) {
         return invalid_argument(concat("`attrs`: attribute `", attr_name, "` is of unknown kind ", attrs[i].kind))
-            .with("input", "attrs").with("found", concat(attrs[i].kind));
+            .with("input", "attrs")
+            .with("found", concat(attrs[i].kind));
       }
       if (attrs[i].kind != TENON_ATTR_NONE && attrs[i].count > 0 && attrs[i].values == nullptr) {
         return null_argument(concat("attrs[", i, "].values"));

@@ -84,6 +84,6 @@ inline tenon_str_t lend(std::string_view text) { return {text.data(), text.size(
 #define TENON_REQUIRE(pointer) \
   if ((pointer) == nullptr) return ::tenon::capi::null_argument(#pointer)
 // A string argument as a std::string_view `into`.
-#define TENON_TEXT(into, argument)  \
-  std::string_view into;            \
+#define TENON_TEXT(into, argument) \
+  std::string_view into;           \
   TENON_RETURN_IF_ERROR(::tenon::capi::text_of(argument, #argument, &into))

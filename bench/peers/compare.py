@@ -13,43 +13,12 @@ import json
 import pathlib
 import shlex
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 
 import peer
-
-
-class Participant:
-    def __init__(self, name: str, command: list[str]):
-        self.name = name
-        self.times: list[float] = []
-        self.process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        self.facts = self.read()
-
-    def read(self):
-        line = self.process.stdout.readline()
-        if not line:
-            sys.exit(f"{self.name} ended with {self.process.wait()}")
-        return json.loads(line)
-
-    def run(self, count: int) -> list[float]:
-        self.process.stdin.write(f"run {count}\n")
-        self.process.stdin.flush()
-        times = self.read()
-        if not isinstance(times, list):
-            sys.exit(f"{self.name}: {times}")
-        return times
-
-    def end(self) -> None:
-        self.process.communicate("quit\n")
+from participant import Participant, ParticipantError
 
 
 def main() -> None:
@@ -79,7 +48,10 @@ def main() -> None:
             commands[name] = [word.format(**fields) for word in shlex.split(command)]
         if arguments.program and not arguments.peers:
             parser.error("a program needs a peer beside it, which writes the inputs")
-        participants = [Participant(name, command) for name, command in commands.items()]
+        try:
+            participants = [Participant(name, command) for name, command in commands.items()]
+        except ParticipantError as error:
+            sys.exit(str(error))
     counts = {}
     for participant in participants:
         warm = min(participant.run(10))

@@ -33,6 +33,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--shape", default="1x16", help="BATCHxLENGTH")
     parser.add_argument("--dump", type=pathlib.Path, help="folder for in0.npy, out_PEER.npy ...")
+    parser.add_argument("--inputs", type=pathlib.Path, help="folder of in0.npy ..., instead of drawing them")
     parser.add_argument("--cold", action="store_true", help="torch.compile with empty caches")
     arguments = parser.parse_args()
     arguments.batch, arguments.length = (int(part) for part in arguments.shape.split("x"))
@@ -51,6 +52,14 @@ def make_inputs(name: str, batch: int, length: int) -> dict:
     }[name]
     arrays = language_models.example_inputs(model, batch, length)
     return dict(zip(["ids", "mask"], (array.numpy() for array in arrays)))
+
+
+def read_inputs(folder: pathlib.Path) -> dict:
+    """The same from files: ONNX Runtime and OpenVINO then start without PyTorch."""
+    import numpy as np
+
+    paths = [folder / f"in{position}.npy" for position in range(2)]
+    return {name: np.load(path) for name, path in zip(["ids", "mask"], paths) if path.is_file()}
 
 
 def load_torch(name: str):
@@ -191,7 +200,10 @@ def main() -> None:
     sys.stdout = sys.stderr
 
     start = time.perf_counter()
-    inputs = make_inputs(arguments.model, arguments.batch, arguments.length)
+    if arguments.inputs:
+        inputs = read_inputs(arguments.inputs)
+    else:
+        inputs = make_inputs(arguments.model, arguments.batch, arguments.length)
     imported = time.perf_counter() - start
     makers = {"onnxruntime": onnxruntime_peer, "openvino": openvino_peer}
     ready, run, to_numpy, mode = makers.get(arguments.peer, torch_peer)(arguments, inputs)

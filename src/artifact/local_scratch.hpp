@@ -16,7 +16,8 @@ inline long resolve(const SizeValue& value, const long* sizes) {
 // Bytes that one parameter takes in the scratch: nothing for a buffer, whole lines for a local one.
 size_t local_bytes(const Parameter& parameter, const long* sizes);
 
-// Locals follow each other in parameter order, each 64-byte aligned; this is the total. A printed nest needs no other scratch.
+// Locals follow each other in parameter order, each 64-byte aligned; this is the total. A printed nest needs no other
+// scratch.
 size_t local_scratch(const KernelProgram& program, const long* sizes);
 
 }  // namespace tenon::artifact

@@ -209,8 +209,9 @@ class Printer {
     }
     if (one.attention) {
       const Attention& a = *one.attention;
-      append(out_, concat("  template attention(", strided(a.q), ", ", strided(a.k), ", ", strided(a.v), ") {batch = "));
-      append(out_, concat(index(a.batch), ", heads = ", index(a.heads), ", kv_heads = ", index(a.kv_heads)));
+      append(out_, concat("  template attention(", strided(a.q), ", ", strided(a.k), ", ", strided(a.v), ") {"));
+      append(out_, concat("batch = ", index(a.batch), ", heads = ", index(a.heads)));
+      append(out_, concat(", kv_heads = ", index(a.kv_heads)));
       append(out_, concat(", queries = ", index(a.queries), ", keys = ", index(a.keys), ", depth = ", index(a.depth)));
       append(out_, concat(", value_depth = ", index(a.value_depth), ", scale = ", a.scale, ", causal = ", a.causal));
       append(out_, concat(", safe = ", a.safe, "} "));

@@ -8,9 +8,7 @@ namespace tenon::ops {
 namespace {
 
 // A 1-d tensor without elements joins anything (an old rule of PyTorch's).
-bool is_skipped(const Pool& pool, const Type& type, size_t rank) {
-  return rank != 1 && type.rank() == 1 && pool.is_constant(type.dims[0], 0);
-}
+bool may_be_skipped(const Type& type, size_t rank) { return rank != 1 && type.rank() == 1; }
 
 size_t joined_rank(std::span<const Type> types) {
   size_t rank = 0;
@@ -29,7 +27,10 @@ Types infer_cat(InferContext& context) {
   Pool& pool = context.pool();
   std::optional<Dims> dims;
   for (const Type& type : types) {
-    if (is_skipped(pool, type, rank)) continue;
+    if (may_be_skipped(type, rank)) {
+      TENON_ASSIGN_OR_RETURN(const bool is_empty, context.decide(Relation::kEq, type.dims[0], pool.constant(0)));
+      if (is_empty) continue;
+    }
     if (type.rank() != rank) {
       return context.error("tensors", "tensors of rank " + std::to_string(rank), describe(pool, type));
     }
@@ -50,7 +51,7 @@ Values cat(DecomposeContext& context) {
   const size_t rank = e.result_dims().size();
   std::vector<ValueRef> values;
   for (ValueRef value : e.tensors(0)) {
-    if (!is_skipped(e.pool(), e.type(value), rank)) values.push_back(e.store(value));
+    if (!may_be_skipped(e.type(value), rank)) values.push_back(e.store(value));  // inference found the others empty
   }
   return e.done({e.cat(values, e.dim(1, rank))});
 }

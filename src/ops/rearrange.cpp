@@ -155,10 +155,42 @@ Types infer_pad(InferContext& context) {
   return one(std::move(self));
 }
 
+// What lies outside of the tensor: its mirror image without the edge, its edge, or the tensor again.
+enum class Border : uint8_t { kReflect, kReplicate, kCircular };
+
+std::optional<Border> border_of(std::string_view mode) {
+  if (mode == "reflect") return Border::kReflect;
+  if (mode == "replicate") return Border::kReplicate;
+  if (mode == "circular") return Border::kCircular;
+  return std::nullopt;
+}
+
+// A border is never wider than what it is made of.
+Types infer_border(InferContext& context, Border border) {
+  TENON_ASSIGN_OR_RETURN(const Type self, tensor_type_of(context, 0));
+  TENON_ASSIGN_OR_RETURN(std::vector<Type> types, infer_pad(context));
+  TENON_ASSIGN_OR_RETURN(const Dims pad, context.integers(1));
+  Pool& pool = context.pool();
+  const std::string& argument = context.op().schema.arguments[1].name;
+  for (size_t i = 0; i < pad.size(); ++i) {
+    const Expr extent = self.dims[self.rank() - 1 - i / 2];
+    const Expr least = border == Border::kReflect ? pool.add(pad[i], pool.constant(1))
+                       : border == Border::kReplicate ? pool.constant(1) : pad[i];
+    TENON_ASSIGN_OR_RETURN(const bool fits, context.decide(Relation::kLe, least, extent));
+    if (!fits) return context.error(argument, "borders no wider than " + pool.print(extent) + " allows", pool.print(pad[i]));
+  }
+  return types;
+}
+
+template <Border kBorder>
+Types infer_border(InferContext& context) { return infer_border(context, kBorder); }
+
 Types infer_pad_mode(InferContext& context) {
   const std::string& mode = std::get<std::string>(context.argument(2));
-  if (mode != "constant") return unimplemented("aten.pad: mode \"" + mode + "\" is not supported");
-  return infer_pad(context);
+  if (mode == "constant") return infer_pad(context);
+  const std::optional<Border> border = border_of(mode);
+  if (!border) return context.error("mode", "\"constant\", \"reflect\", \"replicate\" or \"circular\"", mode);
+  return infer_border(context, *border);
 }
 
 Values pad_with(Emitter& e, Operand value) {
@@ -190,7 +222,37 @@ Values constant_pad(DecomposeContext& context) {
   return pad_with(e, e.operand(2, e.result_dtype()));
 }
 
+// Picks rows dim by dim: row i of the result is row i - low of the tensor, brought inside.
+Values with_border(DecomposeContext& context, Border border) {
+  Emitter e(context);
+  ValueRef x = e.tensor(0);
+  const Dims pad = e.integers(1);
+  const size_t rank = e.rank(x);
+  for (size_t i = 0; i < pad.size(); i += 2) {
+    const Expr zero = e.constant(0);
+    if (pad[i] == zero && pad[i + 1] == zero) continue;
+    const size_t dim = rank - 1 - i / 2;
+    const Expr extent = e.extent(x, dim), last = e.pool().sub(extent, e.constant(1));
+    ValueRef row = e.iota(e.pool().add(extent, e.pool().add(pad[i], pad[i + 1])), DType::kI64);
+    row = e.sub(row, pad[i]);
+    switch (border) {
+      case Border::kReflect:
+        row = e.pointwise("prim.abs", {row});
+        row = e.sub(last, e.pointwise("prim.abs", {e.sub(last, row)}));
+        break;
+      case Border::kReplicate: row = e.min(e.max(row, zero), last); break;
+      case Border::kCircular: row = e.pointwise("prim.remainder", {row, extent}); break;
+    }
+    x = e.call("prim.take", {x, row, e.constant(static_cast<int64_t>(dim)), false});
+  }
+  return e.done({x});
+}
+
+template <Border kBorder>
+Values with_border(DecomposeContext& context) { return with_border(context, kBorder); }
+
 Values pad_mode(DecomposeContext& context) {
+  if (const auto border = border_of(std::get<std::string>(context.argument(2)))) return with_border(context, *border);
   Emitter e(context);
   return pad_with(e, e.absent(3) ? Operand(e.constant(0)) : e.operand(3, e.result_dtype()));
 }
@@ -271,6 +333,18 @@ void register_rearrange(graph::OperatorRegistry& registry) {
       {"aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor", infer_pad, constant_pad},
       {"aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor", infer_pad_mode,
        pad_mode},
+      {"aten::reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor", infer_border<Border::kReflect>,
+       with_border<Border::kReflect>},
+      {"aten::reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor", infer_border<Border::kReflect>,
+       with_border<Border::kReflect>},
+      {"aten::reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor", infer_border<Border::kReflect>,
+       with_border<Border::kReflect>},
+      {"aten::replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor", infer_border<Border::kReplicate>,
+       with_border<Border::kReplicate>},
+      {"aten::replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor", infer_border<Border::kReplicate>,
+       with_border<Border::kReplicate>},
+      {"aten::replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor", infer_border<Border::kReplicate>,
+       with_border<Border::kReplicate>},
       {"aten::tril(Tensor self, SymInt diagonal=0) -> Tensor", infer_triangle, triangle<"prim.le">},
       {"aten::triu(Tensor self, SymInt diagonal=0) -> Tensor", infer_triangle, triangle<"prim.ge">},
       {"aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor",

@@ -34,16 +34,13 @@ Values where(DecomposeContext& context) {
   return e.done({e.where(e.convert(e.tensor(0), DType::kBool), self, other)});
 }
 
-// self, mask, value
+// self, mask, value; the value is converted, 2.9 fills integers with 2.
 Types infer_masked_fill(InferContext& context) {
   TENON_ASSIGN_OR_RETURN(const Type self, tensor_type_of(context, 0));
   TENON_ASSIGN_OR_RETURN(const Type mask, tensor_type_of(context, 1));
   TENON_RETURN_IF_ERROR(expect_mask(context, 1, mask, false));
   TENON_ASSIGN_OR_RETURN(const Type value, context.type(2));
   if (value.rank() != 0) return context.error("value", "a number or a 0-d tensor", describe(context.pool(), value));
-  if (is_floating(value.dtype) && !is_floating(self.dtype)) {
-    return context.error("value", std::string(name(self.dtype)), name(value.dtype));
-  }
   const Type both[] = {self, mask};
   TENON_ASSIGN_OR_RETURN(Dims dims, context.broadcast(both));
   return one(graph::tensor_type(self.dtype, std::move(dims), self.device));

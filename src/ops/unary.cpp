@@ -44,6 +44,13 @@ Values relu(DecomposeContext& context) {
   return e.done({e.store(e.max(x, e.constant(0)))});
 }
 
+// As pow by the integer 2, which makes an integer of bool.
+Types infer_square(InferContext& context) {
+  TENON_ASSIGN_OR_RETURN(std::vector<Type> types, infer_same(context));
+  if (types[0].dtype == DType::kBool) types[0].dtype = DType::kI64;
+  return types;
+}
+
 Values square(DecomposeContext& context) {
   Emitter e(context);
   const Operand x = e.operand(0, compute_dtype(e.result_dtype()));
@@ -108,7 +115,7 @@ void register_unary(graph::OperatorRegistry& registry) {
       {"aten::round(Tensor self) -> Tensor", infer_numeric, same_dtype<"prim.round", true>},
       {"aten::trunc(Tensor self) -> Tensor", infer_numeric, same_dtype<"prim.trunc", true>},
       {"aten::relu(Tensor self) -> Tensor", infer_numeric, relu},
-      {"aten::square(Tensor self) -> Tensor", infer_numeric, square},
+      {"aten::square(Tensor self) -> Tensor", infer_square, square},
       {"aten::isnan(Tensor self) -> Tensor", kBool, classify<"prim.isnan">},
       {"aten::isinf(Tensor self) -> Tensor", kBool, classify<"prim.isinf">},
       {"aten::isfinite(Tensor self) -> Tensor", kBool, isfinite},

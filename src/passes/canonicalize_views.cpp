@@ -123,7 +123,8 @@ class Views {
     if (applies) return full;
     const size_t added = size.size() - from.size();
     const bool only_ones = std::all_of(size.begin(), size.begin() + long(added), [&](Expr e) { return one(e); });
-    if (only_ones && same_dims(graph_, from, Dims(size.begin() + long(added), size.end()))) return make_reshape(x, size);
+    const Dims kept(size.begin() + long(added), size.end());
+    if (only_ones && same_dims(graph_, from, kept)) return make_reshape(x, size);
     if (const Node* inner = made_by(graph_, x, "prim.expand")) {
       return call("prim.expand", {inner->arguments[0], size});
     }
@@ -190,7 +191,8 @@ class Views {
     const Dims matrix = dims(weights), size = dims(node.results[0]), rows = dims(x);
     if (!is_weight(weights) || matrix.size() < 2) return kKeep;
     if (!std::all_of(matrix.begin(), matrix.end() - 2, [&](Expr e) { return one(e); })) return kKeep;
-    const Dims flat{graph_.facts().simplify(graph_.pool().product(std::span(rows).first(rows.size() - 1))), rows.back()};
+    const Expr count = graph_.pool().product(std::span(rows).first(rows.size() - 1));
+    const Dims flat{graph_.facts().simplify(count), rows.back()};
     TENON_ASSIGN_OR_RETURN(const auto a, make_reshape(x, flat));
     TENON_ASSIGN_OR_RETURN(const auto b, make_reshape(weights, Dims(matrix.end() - 2, matrix.end())));
     TENON_ASSIGN_OR_RETURN(const auto product, call("prim.matmul", {ValueRef{*a}, ValueRef{*b}}));
@@ -273,7 +275,8 @@ class Unfolding {
 
 Result<bool> canonicalize_views(Graph& graph) {
   Views views(graph);
-  TENON_ASSIGN_OR_RETURN(const bool changed, rewrite_nodes(graph, [&](NodeId node, bool&) { return views.visit(node); }));
+  TENON_ASSIGN_OR_RETURN(const bool changed,
+                         rewrite_nodes(graph, [&](NodeId node, bool&) { return views.visit(node); }));
   Unfolding unfolding(graph);
   TENON_ASSIGN_OR_RETURN(const bool unfolded,
                          rewrite_nodes(graph, [&](NodeId node, bool&) { return unfolding.visit(node); }));

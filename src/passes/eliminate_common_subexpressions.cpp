@@ -20,7 +20,9 @@ void mix(size_t& seed, size_t value) { seed ^= value + 0x9e3779b97f4a7c15u + (se
 size_t hash_of(const Argument& argument) {
   size_t seed = argument.index();
   if (const auto* value = std::get_if<symbolic::Expr>(&argument)) mix(seed, value->id);
-  if (const auto* value = std::get_if<double>(&argument)) mix(seed, *value != *value ? 0 : std::bit_cast<uint64_t>(*value));
+  if (const auto* value = std::get_if<double>(&argument)) {
+    mix(seed, *value != *value ? 0 : std::bit_cast<uint64_t>(*value));  // every NaN alike
+  }
   if (const auto* value = std::get_if<bool>(&argument)) mix(seed, *value);
   if (const auto* value = std::get_if<DType>(&argument)) mix(seed, size_t(*value));
   if (const auto* value = std::get_if<std::string>(&argument)) mix(seed, std::hash<std::string>()(*value));

@@ -278,7 +278,8 @@ class Functionalizer {
     const std::vector<ValueId> results = node.results;
     const std::string origin = node.origin;
     if (op.functional.empty() || results.size() > 1) {
-      return unimplemented(concat(op.schema.name, ": this in-place operator has no functional form")).with("operator", op.schema.name);
+      return unimplemented(concat(op.schema.name, ": this in-place operator has no functional form"))
+          .with("operator", op.schema.name);
     }
     const ValueId target = std::get<ValueRef>(before[0]).id;
     TENON_RETURN_IF_ERROR(check_target(op, target));
@@ -302,7 +303,8 @@ class Functionalizer {
     const ValueId memory = root_of(target);
     const graph::Value& base = graph_.value(memory);
     if (graph_.type(target).pending) {
-      return failed_precondition(concat(op.schema.name, ": the type of what it changes is not known")).with("operator", op.schema.name);
+      return failed_precondition(concat(op.schema.name, ": the type of what it changes is not known"))
+          .with("operator", op.schema.name);
     }
     if (base.source == graph::ValueSource::kConstant) {
       const std::string& name = graph_.constants()[base.index].name;
@@ -333,13 +335,16 @@ class Functionalizer {
                                   " depends on strides that are not known"))
           .with("operator", op.schema.name);
     };
+    ValueId seen = graph::kNoValue;  // the first, so that the message does not depend on hashing
     for (ValueId value : reached) {
       const graph::ValueSource source = graph_.value(value).source;
-      if (source == graph::ValueSource::kInput || source == graph::ValueSource::kState) return refuse(value);
+      const bool outlives = source == graph::ValueSource::kInput || source == graph::ValueSource::kState;
+      if (outlives) seen = std::min(seen, value);
     }
     for (const auto& [value, last] : last_use_) {
-      if (last > position_ && reached.contains(root_of(value))) return refuse(value);
+      if (last > position_ && reached.contains(root_of(value))) seen = std::min(seen, value);
     }
+    if (seen != graph::kNoValue) return refuse(seen);
     return {};
   }
 

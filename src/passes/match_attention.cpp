@@ -104,7 +104,8 @@ class Matcher {
       return match_row_test(negated->arguments[0], !all, rank);
     }
     const Node* reduce = made_by(graph_, condition, all ? "prim.all" : "prim.any");
-    if (reduce == nullptr || !std::get<bool>(reduce->arguments[2]) || uses(reduce->results[0]) != 1) return std::nullopt;
+    if (reduce == nullptr || uses(reduce->results[0]) != 1) return std::nullopt;
+    if (const bool keeps_dim = std::get<bool>(reduce->arguments[2]); !keeps_dim) return std::nullopt;
     if (constant_integers(graph_, reduce->arguments[1]) != std::vector<int64_t>{int64_t(rank) - 1}) return std::nullopt;
     return match_element_test(reduce->arguments[0], all);
   }
@@ -211,9 +212,8 @@ class Matcher {
       }
       mask = ValueRef{value};
     }
-    TENON_ASSIGN_OR_RETURN(const ValueId made,
-                           graph_.call("prim.attention", {ValueRef{q}, ValueRef{k}, ValueRef{v}, mask, found.scale, false,
-                                                          found.safe}));
+    std::vector<Argument> arguments{ValueRef{q}, ValueRef{k}, ValueRef{v}, mask, found.scale, false, found.safe};
+    TENON_ASSIGN_OR_RETURN(const ValueId made, graph_.call("prim.attention", std::move(arguments)));
     if (rank == 4) return made;
     const std::vector<Expr> dims = type(made).dims;
     return graph_.call("prim.reshape", {ValueRef{made}, std::vector<Expr>{dims[0], dims[2], dims[3]}});

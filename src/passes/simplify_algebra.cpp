@@ -58,7 +58,8 @@ class Rules {
 
   // A prim.full operand becomes the number itself where the result keeps its type. Gives the new argument list.
   bool inline_numbers(std::vector<Argument>& arguments) const {
-    if (!op_->primitive || !op_->pointwise || type_.pending || arguments_.size() < 2 || op_->schema.name == "prim.convert") return false;
+    if (!op_->primitive || !op_->pointwise || type_.pending || arguments_.size() < 2) return false;
+    if (op_->schema.name == "prim.convert") return false;
     const size_t first = op_->schema.name == "prim.where" ? 1 : 0;
     bool changed = false;
     for (size_t index = arguments.size(); index-- > first;) {
@@ -130,13 +131,17 @@ class Rules {
 
   Replacement unary(std::string_view op) {
     const Node* inner = nullptr;
-    const auto inside = [&](std::string_view name) { return (inner = made_by(graph_, arguments_[0], name)) != nullptr; };
+    const auto inside = [&](std::string_view name) {
+      inner = made_by(graph_, arguments_[0], name);
+      return inner != nullptr;
+    };
     if ((op == "neg" && inside("prim.neg")) || (op == "logical_not" && inside("prim.logical_not")) ||
         (op == "bitwise_not" && inside("prim.bitwise_not"))) {
       return value_of(Argument(inner->arguments[0]));
     }
     if (op == "abs" && inside("prim.neg")) return call("prim.abs", {Argument(inner->arguments[0])});
-    const bool idempotent = op == "abs" || op == "floor" || op == "ceil" || op == "round" || op == "trunc" || op == "sign";
+    const bool idempotent =
+        op == "abs" || op == "floor" || op == "ceil" || op == "round" || op == "trunc" || op == "sign";
     if (idempotent && inside(op_->schema.name)) return value_of(arguments_[0]);
     return kKeep;
   }

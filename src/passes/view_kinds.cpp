@@ -146,7 +146,12 @@ Status refused(const Node& view, std::string_view why) {
 Sharing sharing_of(const Graph& graph, const Node& node) {
   if (node.op->schema.mutates()) return Sharing::kSame;
   const Kind* kind = kind_of(node);
-  if (kind == nullptr) return node.op->view ? Sharing::kView : Sharing::kFresh;
+  if (kind == nullptr) {
+    if (node.op->view) return Sharing::kView;
+    const auto& returns = node.op->schema.returns;
+    const bool may_alias = std::any_of(returns.begin(), returns.end(), [](const auto& one) { return one.alias != 0; });
+    return may_alias ? Sharing::kMaybe : Sharing::kFresh;
+  }
   if (node.results.size() == 1) {
     const ValueId x = tensor_argument(node, 0);
     if (x == graph::kNoValue || graph.type(x).dtype != graph.type(node.results[0]).dtype || flag(node, "copy")) {
@@ -206,7 +211,8 @@ Result<ValueId> put_back(Graph& graph, const Node& view, size_t index, ValueId b
       return graph.call("aten.select_scatter", {ValueRef{base}, ValueRef{part}, view.arguments[1], view.arguments[2]});
     case Family::kNarrow: {
       const size_t dim = size_t(dim_argument(graph, view, 1, dims.size()));
-      const Expr start = ops::resolve_index(graph.facts(), view.op->schema.name, dims[dim], std::get<Expr>(view.arguments[2]));
+      const Expr given = std::get<Expr>(view.arguments[2]);
+      const Expr start = ops::resolve_index(graph.facts(), view.op->schema.name, dims[dim], given);
       return graph.call("aten.slice_scatter", {ValueRef{base}, ValueRef{part}, view.arguments[1], start,
                                                pool.add(start, std::get<Expr>(view.arguments[3])), one});
     }
@@ -220,7 +226,8 @@ Result<ValueId> put_back(Graph& graph, const Node& view, size_t index, ValueId b
                                                pool.add(start, part_dims[size_t(dim)]), one});
     }
     case Family::kUnbind:
-      return graph.call("aten.select_scatter", {ValueRef{base}, ValueRef{part}, view.arguments[1], dim_literal(int64_t(index))});
+      return graph.call("aten.select_scatter",
+                        {ValueRef{base}, ValueRef{part}, view.arguments[1], dim_literal(int64_t(index))});
     case Family::kExpand: {
       const size_t added = part_dims.size() - dims.size();
       if (!same_dims(graph, dims, Dims(part_dims.begin() + long(added), part_dims.end()))) break;

@@ -1,4 +1,5 @@
-// Memory that the library hands out, and memory that the library was lent: tenon_buffer_t. Counted references; thread-safe.
+// Memory that the library hands out, and memory that the library was lent: tenon_buffer_t. Counted references;
+// thread-safe.
 #pragma once
 
 #include <atomic>
@@ -18,10 +19,11 @@ struct tenon_buffer {
   // 64-byte aligned; contents undefined. Null when there is no memory.
   static tenon_buffer* create(std::shared_ptr<tenon::runtime::Context> context, size_t bytes);
   // Somebody else's memory: `done(user)` runs when the last reference goes.
-  static tenon_buffer* wrap(std::shared_ptr<tenon::runtime::Context> context, void* data, size_t bytes, void (*done)(void*),
-                            void* user);
+  static tenon_buffer* wrap(std::shared_ptr<tenon::runtime::Context> context, void* data, size_t bytes,
+                            void (*done)(void*), void* user);
   // A place inside of another buffer, which it retains (`parent` may be null: memory that the caller keeps alive).
-  static tenon_buffer* view(std::shared_ptr<tenon::runtime::Context> context, void* data, size_t bytes, tenon_buffer* parent);
+  static tenon_buffer* view(std::shared_ptr<tenon::runtime::Context> context, void* data, size_t bytes,
+                            tenon_buffer* parent);
 
   void retain() { references_.fetch_add(1, std::memory_order_relaxed); }
   void release();

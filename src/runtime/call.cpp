@@ -43,7 +43,9 @@ Status Call::bind_input(size_t index, const tenon_tensor_t& tensor) {
   const auto& declared = function_.interface().inputs;
   if (index >= inputs_.size()) {
     return invalid_argument(concat("`index`: the function has ", inputs_.size(), " inputs, found ", index))
-        .with("input", "index").with("expected", concat("less than ", inputs_.size())).with("found", concat(index));
+        .with("input", "index")
+        .with("expected", concat("less than ", inputs_.size()))
+        .with("found", concat(index));
   }
   BoundTensor& input = *inputs_[index];
   const bool was_bound = input.bound;
@@ -62,7 +64,9 @@ Status Call::bind_output(size_t index, const tenon_tensor_t* tensor) {
   TENON_RETURN_IF_ERROR(not_running());
   if (index >= outputs_.size()) {
     return invalid_argument(concat("`index`: the function has ", outputs_.size(), " outputs, found ", index))
-        .with("input", "index").with("expected", concat("less than ", outputs_.size())).with("found", concat(index));
+        .with("input", "index")
+        .with("expected", concat("less than ", outputs_.size()))
+        .with("found", concat(index));
   }
   Output& output = *outputs_[index];
   if (tensor == nullptr) {
@@ -241,12 +245,16 @@ Status Call::check_memory() const {
   const auto name_of = [&](size_t input) { return function_.interface().inputs[input].name; };
   for (size_t i = 0; i < inputs_.size(); ++i) {
     if (input_tensors_[i].data == nullptr && inputs_[i]->elements() != 0) {
-      return invalid_argument(concat("input `", name_of(i), "`: data is NULL")).with("input", name_of(i)).with("found", "NULL");
+      return invalid_argument(concat("input `", name_of(i), "`: data is NULL"))
+          .with("input", name_of(i))
+          .with("found", "NULL");
     }
   }
   const auto overlap = [](std::string_view what, std::string_view name, std::string_view other) {
     return invalid_argument(concat(what, " `", name, "` overlaps ", other))
-        .with(what, name).with("expected", "memory of its own").with("found", other);
+        .with(what, name)
+        .with("expected", "memory of its own")
+        .with("found", other);
   };
   for (size_t i = 0; i < outputs_.size(); ++i) {
     const Output& output = *outputs_[i];
@@ -259,7 +267,8 @@ Status Call::check_memory() const {
       }
     }
     for (size_t k = 0; k < i; ++k) {
-      if (outputs_[k]->caller.bound && outputs_[k]->bytes != 0 && mine.overlaps(byte_range(outputs_[k]->caller.tensor))) {
+      if (outputs_[k]->caller.bound && outputs_[k]->bytes != 0 &&
+          mine.overlaps(byte_range(outputs_[k]->caller.tensor))) {
         return overlap("output", name, concat("output `", function_.interface().outputs[k].name, "`"));
       }
     }

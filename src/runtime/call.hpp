@@ -1,5 +1,6 @@
-// One call of a function with its bindings and working memory: tenon_call_t. Single owner, but cancel() comes from any thread.
-// Once a run has been made, further runs with the same shapes allocate nothing, take no lock and look up nothing.
+// One call of a function with its bindings and working memory: tenon_call_t. Single owner, but cancel() comes from any
+// thread. Once a run has been made, further runs with the same shapes allocate nothing, take no lock and look up
+// nothing.
 #pragma once
 
 #include <atomic>
@@ -46,12 +47,12 @@ class Call {
 
  private:
   struct Output {
-    BoundTensor caller;               // bound: the caller's memory
-    tenon_buffer* own = nullptr;      // else ours, when the output has bytes of its own
+    BoundTensor caller;           // bound: the caller's memory
+    tenon_buffer* own = nullptr;  // else ours, when the output has bytes of its own
     tenon_tensor_t result{};
     int64_t dims[TENON_MAX_RANK], strides[TENON_MAX_RANK];
     int64_t bytes = 0;
-    int64_t number = 0;               // kBool, kInt, kFloat
+    int64_t number = 0;  // kBool, kInt, kFloat
     bool is_view = false;
   };
 
@@ -73,7 +74,7 @@ class Call {
   std::vector<std::unique_ptr<Output>> outputs_;
   std::vector<void*> input_places_, output_places_, state_places_;
   std::shared_ptr<State> bound_state_;
-  State* state_ = nullptr;            // that state_places_ are of
+  State* state_ = nullptr;  // that state_places_ are of
   std::shared_ptr<Entry> entry_;
   std::vector<int64_t> guard_registers_, registers_;
   CallFrame frame_;

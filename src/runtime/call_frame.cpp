@@ -110,7 +110,8 @@ Status CallFrame::size_launch(const Instruction& instruction, Step& step, size_t
   if (program.kind == ProgramKind::kNest) {
     long tiles = 1;
     for (const artifact::SizeValue& extent : program.outer) {
-      if (__builtin_mul_overflow(tiles, std::max(artifact::resolve(extent, sizes), 0L), &tiles)) return too_big(instruction);
+      if (__builtin_mul_overflow(tiles, std::max(artifact::resolve(extent, sizes), 0L), &tiles))
+        return too_big(instruction);
     }
     launch.tiles = tiles;
     const double ops = double(std::max<int64_t>(registers_[instruction.cost], 1)) * double(tiles);
@@ -153,19 +154,25 @@ Status CallFrame::size_launch(const Instruction& instruction, Step& step, size_t
   return {};
 }
 
-Status CallFrame::reserve() {
-  return arena_.reserve(required_bytes()) ? Status() : Status::out_of_memory();
-}
+Status CallFrame::reserve() { return arena_.reserve(required_bytes()) ? Status() : Status::out_of_memory(); }
 
 void CallFrame::point(void* const* inputs, void* const* outputs, void* const* states) {
   const artifact::Artifact& a = executable_->artifact();
   for (size_t i = 0; i < a.buffers.size(); ++i) {
     const artifact::Buffer& buffer = a.buffers[i];
     switch (buffer.kind) {
-      case BufferKind::kInput: places_[i] = inputs[buffer.index]; break;
-      case BufferKind::kConstant: places_[i] = const_cast<void*>(executable_->constant(buffer.index)); break;
-      case BufferKind::kState: places_[i] = states[buffer.index]; break;
-      case BufferKind::kOutput: places_[i] = outputs[buffer.index]; break;
+      case BufferKind::kInput:
+        places_[i] = inputs[buffer.index];
+        break;
+      case BufferKind::kConstant:
+        places_[i] = const_cast<void*>(executable_->constant(buffer.index));
+        break;
+      case BufferKind::kState:
+        places_[i] = states[buffer.index];
+        break;
+      case BufferKind::kOutput:
+        places_[i] = outputs[buffer.index];
+        break;
       case BufferKind::kArena:
         places_[i] = arena_.data() + placement_->offsets[size_t(executable_->arena_index(uint32_t(i)))];
         break;
@@ -232,7 +239,9 @@ Status CallFrame::failure_status(const Instruction& instruction, const long* fai
     return invalid_argument(concat(op, ": ", what)).with("operator", op).with("found", concat(failure[1]));
   }
   return out_of_range(concat(op, ": ", what, ": index ", failure[1], " for a size of ", failure[2]))
-      .with("operator", op).with("expected", concat("an index of a dim of size ", failure[2])).with("found", concat(failure[1]));
+      .with("operator", op)
+      .with("expected", concat("an index of a dim of size ", failure[2]))
+      .with("found", concat(failure[1]));
 }
 
 }  // namespace tenon::runtime

@@ -1,5 +1,5 @@
-// The working memory of one call: for an executable and a set of sizes, every launch with its arguments, tiles and scratch.
-// One owner. Preparing allocates when the executable changes or the arena must grow; running never does.
+// The working memory of one call: for an executable and a set of sizes, every launch with its arguments, tiles and
+// scratch. One owner. Preparing allocates when the executable changes or the arena must grow; running never does.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,8 @@ class CallFrame {
 
   // Works out launches for these registers (all of the size program's) and `threads` workers, without memory.
   // Errors: OUT_OF_RANGE for sizes that no memory holds.
-  Status prepare(const std::shared_ptr<const Executable>& executable, std::span<const int64_t> registers, uint32_t threads);
+  Status prepare(const std::shared_ptr<const Executable>& executable, std::span<const int64_t> registers,
+                 uint32_t threads);
   // Bytes of arena that running needs: buffers and the workers' scratch.
   size_t required_bytes() const { return arena_bytes_ + scratch_stride_ * threads_; }
   // Makes the arena big enough. RESOURCE_EXHAUSTED: it could not.
@@ -39,8 +40,8 @@ class CallFrame {
     size_t instruction = 0;
     long tile = 0;
   };
-  // Runs from the cursor to the end, or until `deadline_ns` of `now` has passed (no clock: no deadline). True: finished.
-  // Errors: what a failed check means; CANCELLED.
+  // Runs from the cursor to the end, or until `deadline_ns` of `now` has passed (no clock: no deadline). True:
+  // finished. Errors: what a failed check means; CANCELLED.
   struct Clock {
     int64_t (*now_ns)(void* user) = nullptr;
     void* user = nullptr;
@@ -68,8 +69,8 @@ class CallFrame {
   uint32_t threads_ = 1;
   std::vector<Step> steps_;
   std::vector<long> sizes_;
-  std::vector<void*> places_;            // of each of the artifact's buffers
-  std::vector<uint32_t> buffer_index_;   // steps' buffers, one after the other
+  std::vector<void*> places_;           // of each of the artifact's buffers
+  std::vector<uint32_t> buffer_index_;  // steps' buffers, one after the other
   std::vector<void*> buffer_places_;
   std::vector<int64_t> arena_sizes_;
   std::shared_ptr<const Placement> placement_;

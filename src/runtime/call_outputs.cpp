@@ -23,7 +23,8 @@ struct OutputShape {
 Result<OutputShape> shape_of(const OutputDecl& decl, std::span<const int64_t> registers) {
   OutputShape shape;
   switch (decl.kind) {
-    case OutputDecl::Kind::kNone: return shape;
+    case OutputDecl::Kind::kNone:
+      return shape;
     case OutputDecl::Kind::kBool:
     case OutputDecl::Kind::kInt:
     case OutputDecl::Kind::kFloat:
@@ -33,7 +34,8 @@ Result<OutputShape> shape_of(const OutputDecl& decl, std::span<const int64_t> re
       shape.scalar = true;
       shape.bytes = int64_t(size_bytes(DType(shape.dtype)));
       return shape;
-    case OutputDecl::Kind::kBuffer: break;
+    case OutputDecl::Kind::kBuffer:
+      break;
   }
   shape.dtype = int32_t(decl.dtype);
   shape.rank = int32_t(decl.dims.size());
@@ -58,9 +60,12 @@ Result<OutputShape> shape_of(const OutputDecl& decl, std::span<const int64_t> re
 
 int64_t number_of(const OutputDecl& decl) {
   switch (decl.kind) {
-    case OutputDecl::Kind::kBool: return decl.integer != 0;
-    case OutputDecl::Kind::kFloat: return std::bit_cast<int64_t>(decl.real);
-    default: return decl.integer;
+    case OutputDecl::Kind::kBool:
+      return decl.integer != 0;
+    case OutputDecl::Kind::kFloat:
+      return std::bit_cast<int64_t>(decl.real);
+    default:
+      return decl.integer;
   }
 }
 
@@ -90,8 +95,8 @@ Status Call::lay_out_outputs() {
     if (output.caller.bound) {
       const tenon_tensor_t& given = output.caller.tensor;
       const size_t rank = size_t(given.rank);
-      const bool fits = decl.kind != OutputDecl::Kind::kNone && given.dtype == shape.dtype && given.rank == shape.rank &&
-                        std::equal(output.dims, output.dims + shape.rank, given.dims) &&
+      const bool fits = decl.kind != OutputDecl::Kind::kNone && given.dtype == shape.dtype &&
+                        given.rank == shape.rank && std::equal(output.dims, output.dims + shape.rank, given.dims) &&
                         is_row_major({given.dims, rank}, {given.strides, rank});
       if (!fits || (given.data == nullptr && shape.bytes > 0)) {
         tenon_tensor_t row_major = result;
@@ -99,7 +104,9 @@ Status Call::lay_out_outputs() {
         const std::string expected = decl.kind == OutputDecl::Kind::kNone ? "none" : describe(row_major);
         const std::string found = given.data == nullptr && fits ? "data NULL" : describe(given);
         return invalid_argument(concat("output `", name, "` is ", expected, ", row-major; found ", found))
-            .with("output", name).with("expected", expected).with("found", found);
+            .with("output", name)
+            .with("expected", expected)
+            .with("found", found);
       }
       result.data = given.data;
     } else if (decl.kind == OutputDecl::Kind::kBuffer && !output.is_view) {
@@ -144,14 +151,16 @@ Status Call::collect_outputs() {
     // A value that several outputs show, or that lives elsewhere (a state, a constant), is computed once and copied.
     const artifact::Buffer& buffer = a.buffers[decl.buffer];
     const bool in_place = buffer.kind == artifact::BufferKind::kOutput && buffer.index == i;
-    if (!in_place && output.bytes > 0) std::memmove(output.result.data, frame_.buffer(decl.buffer), size_t(output.bytes));
+    if (!in_place && output.bytes > 0)
+      std::memmove(output.result.data, frame_.buffer(decl.buffer), size_t(output.bytes));
   }
   return {};
 }
 
 Status Call::output(size_t index, tenon_tensor_t* out) const {
   if (index >= outputs_.size()) {
-    return invalid_argument(concat("`index`: the function has ", outputs_.size(), " outputs, found ", index)).with("input", "index");
+    return invalid_argument(concat("`index`: the function has ", outputs_.size(), " outputs, found ", index))
+        .with("input", "index");
   }
   if (!has_results_) return failed_precondition("the call has not run to its end");
   *out = outputs_[index]->result;
@@ -193,7 +202,8 @@ Status Call::take_output(size_t index, tenon_tensor_t* out) {
 Status Call::output_type(size_t index, tenon_type_t* out, std::vector<int64_t>& dims, std::vector<int64_t>& strides) {
   TENON_RETURN_IF_ERROR(not_running());
   TENON_RETURN_IF_ERROR(resolve(false));
-  TENON_ASSIGN_OR_RETURN(const OutputShape shape, shape_of(entry_->executable->artifact().outputs[index], frame_.registers()));
+  TENON_ASSIGN_OR_RETURN(const OutputShape shape,
+                         shape_of(entry_->executable->artifact().outputs[index], frame_.registers()));
   dims.assign(shape.dims, shape.dims + shape.rank);
   strides.assign(shape.strides, shape.strides + shape.rank);
   *out = tenon_type_t{};

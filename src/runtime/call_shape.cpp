@@ -66,15 +66,24 @@ int64_t read_integer(const tenon_tensor_t& t) {
     return int64_t(value);
   };
   switch (DType(t.dtype)) {
-    case DType::kBool: return read(uint8_t{}) != 0;
-    case DType::kU8: return read(uint8_t{});
-    case DType::kI8: return read(int8_t{});
-    case DType::kI16: return read(int16_t{});
-    case DType::kU16: return read(uint16_t{});
-    case DType::kI32: return read(int32_t{});
-    case DType::kU32: return read(uint32_t{});
-    case DType::kU64: return read(uint64_t{});
-    default: return read(int64_t{});
+    case DType::kBool:
+      return read(uint8_t{}) != 0;
+    case DType::kU8:
+      return read(uint8_t{});
+    case DType::kI8:
+      return read(int8_t{});
+    case DType::kI16:
+      return read(int16_t{});
+    case DType::kU16:
+      return read(uint16_t{});
+    case DType::kI32:
+      return read(int32_t{});
+    case DType::kU32:
+      return read(uint32_t{});
+    case DType::kU64:
+      return read(uint64_t{});
+    default:
+      return read(int64_t{});
   }
 }
 
@@ -87,7 +96,9 @@ int64_t BoundTensor::elements() const {
 Status BoundTensor::bind(const tenon_tensor_t& from, std::string_view what, std::string_view name, bool* changed) {
   const auto bad = [&](std::string_view problem, std::string_view expected, std::string_view found) {
     return invalid_argument(concat(what, " `", name, "`: ", problem, ", found ", found))
-        .with(what, name).with("expected", expected).with("found", found);
+        .with(what, name)
+        .with("expected", expected)
+        .with("found", found);
   };
   if (!known_dtype(from.dtype)) return bad("unknown dtype", "a tenon_dtype", concat(from.dtype));
   if (from.rank < 0 || from.rank > TENON_MAX_RANK) return bad("rank out of range", "0 to 16", concat(from.rank));
@@ -110,7 +121,8 @@ Status BoundTensor::bind(const tenon_tensor_t& from, std::string_view what, std:
   }
   if (rank > 0) normalize_strides({from.dims, rank}, {fresh_strides, rank});
   *changed = !bound || tensor.dtype != from.dtype || tensor.rank != from.rank ||
-             !std::equal(from.dims, from.dims + rank, dims) || !std::equal(fresh_strides, fresh_strides + rank, strides);
+             !std::equal(from.dims, from.dims + rank, dims) ||
+             !std::equal(fresh_strides, fresh_strides + rank, strides);
   std::copy(from.dims, from.dims + rank, dims);
   std::copy(fresh_strides, fresh_strides + rank, strides);
   tensor = from;

@@ -15,10 +15,10 @@ namespace tenon::runtime {
 
 // Arrays have one element an input; lent.
 struct CallShape {
-  std::span<const tenon_tensor_t> inputs;   // strides are never null
+  std::span<const tenon_tensor_t> inputs;  // strides are never null
   const int64_t* const* dims = nullptr;
   const int64_t* const* strides = nullptr;
-  const int64_t* scalars = nullptr;         // of integer and bool 0-d inputs, else 0
+  const int64_t* scalars = nullptr;  // of integer and bool 0-d inputs, else 0
   std::span<const int64_t> facts;
 
   artifact::SizeInputs sizes() const { return {dims, strides, scalars, facts.data()}; }
@@ -47,7 +47,8 @@ struct BoundTensor {
   }
 };
 
-// Strides of dims of size 1, and all strides of an empty tensor, are made row-major, so that "row-major" has one meaning.
+// Strides of dims of size 1, and all strides of an empty tensor, are made row-major, so that "row-major" has one
+// meaning.
 void normalize_strides(std::span<const int64_t> dims, std::span<int64_t> strides);
 bool is_row_major(std::span<const int64_t> dims, std::span<const int64_t> strides);  // of normalized ones
 

@@ -40,7 +40,8 @@ void* load(std::string* tried) {
   for (const std::string& path : candidates()) {
     if (void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return handle;
     const char* error = dlerror();
-    if (tried != nullptr) append(*tried, concat(tried->empty() ? "" : "; ", path, " (", error == nullptr ? "?" : error, ")"));
+    if (tried != nullptr)
+      append(*tried, concat(tried->empty() ? "" : "; ", path, " (", error == nullptr ? "?" : error, ")"));
   }
   return nullptr;
 }
@@ -56,7 +57,8 @@ Result<std::unique_ptr<CompilerLibrary>> CompilerLibrary::open(const CompilerHos
     std::string tried;
     library->handle_ = load(&tried);
     if (library->handle_ == nullptr) {
-      return unimplemented(concat("this needs the compiler, which was not found; looked for ", tried)).with("file", kLibrary);
+      return unimplemented(concat("this needs the compiler, which was not found; looked for ", tried))
+          .with("file", kLibrary);
     }
     open_compiler = reinterpret_cast<CompilerOpenFn>(dlsym(library->handle_, kSymbol));
     if (open_compiler == nullptr) {

@@ -10,8 +10,8 @@ namespace tenon::runtime {
 // A loaded compiler; unloads when it is destroyed, after the Compiler itself.
 class CompilerLibrary {
  public:
-  // Beside our own library, then by its plain name; a compiler linked into the same binary comes first. UNIMPLEMENTED says
-  // where it was looked for; FAILED_PRECONDITION: it is of another build. `host` outlives the result.
+  // Beside our own library, then by its plain name; a compiler linked into the same binary comes first. UNIMPLEMENTED
+  // says where it was looked for; FAILED_PRECONDITION: it is of another build. `host` outlives the result.
   static Result<std::unique_ptr<CompilerLibrary>> open(const CompilerHost& host);
   // One that the caller made (tests); nothing is unloaded.
   static std::unique_ptr<CompilerLibrary> adopt(Compiler* compiler);

@@ -6,10 +6,14 @@
 
 namespace tenon::runtime {
 
-Result<std::shared_ptr<Context>> Context::create(const tenon_context_options_t& options) { return create(options, nullptr); }
+Result<std::shared_ptr<Context>> Context::create(const tenon_context_options_t& options) {
+  return create(options, nullptr);
+}
 
 Result<std::shared_ptr<Context>> Context::create(const tenon_context_options_t& options, Compiler* compiler) {
-  const auto text = [](tenon_str_t s) { return std::string(s.data == nullptr ? "" : s.data, s.data == nullptr ? 0 : s.size); };
+  const auto text = [](tenon_str_t s) {
+    return std::string(s.data == nullptr ? "" : s.data, s.data == nullptr ? 0 : s.size);
+  };
   target::TargetInfo target = target::detect_host();
   if (const std::string isa = text(options.isa); !isa.empty()) {
     const auto parsed = target::parse_isa(isa);
@@ -17,7 +21,9 @@ Result<std::shared_ptr<Context>> Context::create(const tenon_context_options_t& 
       return invalid_argument(concat("`isa`: unknown instruction set ", isa)).with("input", "isa").with("found", isa);
     }
     if (!target::host_runs(*parsed)) {
-      return failed_precondition(concat("`isa`: this machine does not run ", isa)).with("input", "isa").with("found", isa);
+      return failed_precondition(concat("`isa`: this machine does not run ", isa))
+          .with("input", "isa")
+          .with("found", isa);
     }
     if (*parsed != target.isa) target = target::make_target(*parsed);
   }
@@ -102,7 +108,8 @@ bool Context::counter(std::string_view name, int64_t* out) {
   if (name == "threads") return *out = threads_, true;
   std::lock_guard lock(compiler_mutex_);
   if (compiler_ != nullptr) return compiler_->compiler().counter(name, out);
-  for (std::string_view known : {"cache_hits", "cache_misses", "cache_errors", "cache_writes", "compiles", "compile_failures"}) {
+  for (std::string_view known :
+       {"cache_hits", "cache_misses", "cache_errors", "cache_writes", "compiles", "compile_failures"}) {
     if (name == known) return *out = 0, true;
   }
   return false;

@@ -1,4 +1,5 @@
-// What functions, graphs, calls and buffers of one host share. Thread-safe ("free"); everything made from it keeps it alive.
+// What functions, graphs, calls and buffers of one host share. Thread-safe ("free"); everything made from it keeps it
+// alive.
 #pragma once
 
 #include <atomic>

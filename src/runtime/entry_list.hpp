@@ -1,5 +1,5 @@
-// The entries of a function as readers see them: an immutable list behind an atomic pointer. Readers take no lock; a writer
-// replaces the list and frees old ones when no reader is inside.
+// The entries of a function as readers see them: an immutable list behind an atomic pointer. Readers take no lock; a
+// writer replaces the list and frees old ones when no reader is inside.
 #pragma once
 
 #include <atomic>
@@ -16,8 +16,8 @@ namespace tenon::runtime {
 // One executable behind its guards.
 struct Entry {
   std::shared_ptr<Executable> executable;
-  std::shared_ptr<KernelJob> job;   // null: all kernels were there, or none are to come
-  std::vector<int64_t> facts;       // it is made for these
+  std::shared_ptr<KernelJob> job;  // null: all kernels were there, or none are to come
+  std::vector<int64_t> facts;      // it is made for these
   std::atomic<int64_t> uses{0};
   std::atomic<int64_t> uses_at_eviction{0};  // how many there were when an entry was last evicted
 

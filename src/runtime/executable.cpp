@@ -27,7 +27,10 @@ std::vector<PlacedBuffer> arena_buffers(const Artifact& a) {
 }  // namespace
 
 Executable::Executable(Artifact artifact, std::vector<PlacedBuffer> arena)
-    : artifact_(std::move(artifact)), guards_(artifact_), placements_(std::move(arena)), slots_(artifact_.programs.size()) {
+    : artifact_(std::move(artifact)),
+      guards_(artifact_),
+      placements_(std::move(arena)),
+      slots_(artifact_.programs.size()) {
   int32_t next = 0;
   for (const artifact::Buffer& buffer : artifact_.buffers) {
     arena_index_.push_back(buffer.kind == BufferKind::kArena ? next++ : -1);
@@ -36,13 +39,14 @@ Executable::Executable(Artifact artifact, std::vector<PlacedBuffer> arena)
   for (const artifact::InputDecl& input : artifact_.inputs) mutates_inputs_ |= input.mutated;
 }
 
-Result<std::shared_ptr<Executable>> Executable::load(Artifact artifact, std::span<const Blob> sources, WeightStore& weights,
-                                                     const target::TargetInfo& host) {
+Result<std::shared_ptr<Executable>> Executable::load(Artifact artifact, std::span<const Blob> sources,
+                                                     WeightStore& weights, const target::TargetInfo& host) {
   TENON_RETURN_IF_ERROR(artifact::verify(artifact));
   if (!target::host_runs(artifact.isa)) {
-    return failed_precondition(concat("the program is compiled for ", target::name(artifact.isa),
-                                      ", which this machine does not run"))
-        .with("expected", target::name(artifact.isa)).with("found", target::name(host.isa));
+    return failed_precondition(
+               concat("the program is compiled for ", target::name(artifact.isa), ", which this machine does not run"))
+        .with("expected", target::name(artifact.isa))
+        .with("found", target::name(host.isa));
   }
   std::vector<artifact::Image> images = std::move(artifact.images);
   artifact.images.clear();
@@ -63,7 +67,8 @@ Result<std::shared_ptr<Executable>> Executable::load(Artifact artifact, std::spa
     for (int64_t dim : state.dims) bytes *= size_t(dim);
     const size_t source = size_t(state.initial_source);
     if (source >= sources.size() || sources[source].size() < bytes) {
-      return data_loss(concat("state `", state.name, "` has no initial value of ", bytes, " bytes")).with("value", state.name);
+      return data_loss(concat("state `", state.name, "` has no initial value of ", bytes, " bytes"))
+          .with("value", state.name);
     }
     initial = sources[source].slice(0, bytes);
   }

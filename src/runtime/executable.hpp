@@ -1,5 +1,5 @@
-// An artifact made ready to run: guards compiled, constants bound, one slot a kernel. Shared by calls; everything but the
-// slots' native kernels is immutable. Thread-safe.
+// An artifact made ready to run: guards compiled, constants bound, one slot a kernel. Shared by calls; everything but
+// the slots' native kernels is immutable. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -52,7 +52,8 @@ class Executable {
   bool mutates_inputs() const { return mutates_inputs_; }
 
   // Puts the kernels of an image into their slots: symbols[i] is the kernel of programs[i]. All or none.
-  Status install(std::span<const uint8_t> image, std::span<const uint32_t> programs, std::span<const std::string> symbols);
+  Status install(std::span<const uint8_t> image, std::span<const uint32_t> programs,
+                 std::span<const std::string> symbols);
   size_t kernels() const { return slots_.size(); }
   size_t native_kernels() const;
   // Images that were installed, for packages.

@@ -11,13 +11,18 @@ namespace {
 
 constexpr int64_t kWaitNs = 20'000'000;
 
-bool same_facts(std::span<const int64_t> a, std::span<const int64_t> b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
+bool same_facts(std::span<const int64_t> a, std::span<const int64_t> b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end());
+}
 
 }  // namespace
 
-Function::Function(std::shared_ptr<Context> context, std::unique_ptr<FunctionCompiler> compiler, FunctionInterface interface,
-                   const FunctionOptions& options)
-    : context_(std::move(context)), compiler_(std::move(compiler)), interface_(std::move(interface)), options_(options) {}
+Function::Function(std::shared_ptr<Context> context, std::unique_ptr<FunctionCompiler> compiler,
+                   FunctionInterface interface, const FunctionOptions& options)
+    : context_(std::move(context)),
+      compiler_(std::move(compiler)),
+      interface_(std::move(interface)),
+      options_(options) {}
 
 Function::~Function() {
   for (std::atomic<Call*>& slot : calls_) delete slot.exchange(nullptr);
@@ -42,11 +47,13 @@ std::shared_ptr<Entry> Function::find(const CallShape& shape, std::vector<int64_
     const GuardCheck& guards = entry.executable->guards();
     if (registers.size() < guards.register_count()) registers.resize(guards.register_count());
     switch (guards.check(shape, registers.data())) {
-      case GuardCheck::Verdict::kMiss: continue;
+      case GuardCheck::Verdict::kMiss:
+        continue;
       case GuardCheck::Verdict::kError:
         *error = explain_guards(entry.executable->artifact(), shape).status();
         return nullptr;
-      case GuardCheck::Verdict::kHit: break;
+      case GuardCheck::Verdict::kHit:
+        break;
     }
     if (!same_facts(entry.facts, shape.facts)) continue;
     if (index != recent) recent_.store(index, std::memory_order_relaxed);
@@ -95,7 +102,8 @@ Result<std::shared_ptr<Entry>> Function::specialize(const CallShape& shape, std:
   }
   const std::string name = artifact.graph_name;
   auto entry = std::make_shared<Entry>();
-  TENON_ASSIGN_OR_RETURN(entry->executable, Executable::load(std::move(artifact), made.sources, context_->weights(), context_->target()));
+  TENON_ASSIGN_OR_RETURN(entry->executable,
+                         Executable::load(std::move(artifact), made.sources, context_->weights(), context_->target()));
   entry->facts.assign(shape.facts.begin(), shape.facts.end());
   entry->uses.store(1, std::memory_order_relaxed);
 
@@ -115,6 +123,7 @@ Result<std::shared_ptr<Entry>> Function::specialize(const CallShape& shape, std:
       entry->job = std::make_shared<KernelJob>(std::move(build), entry->executable, name, context_->logger());
     }
   }
+  made_.fetch_add(1, std::memory_order_relaxed);
   add(entry);
   if (entry->job != nullptr) context_->background().add(entry->job);
   return entry;
@@ -123,7 +132,9 @@ Result<std::shared_ptr<Entry>> Function::specialize(const CallShape& shape, std:
 void Function::add(std::shared_ptr<Entry> entry) {
   EntryList::Entries entries = this->entries();
   while (!entries.empty() && entries.size() >= options_.max_entries) {
-    const auto recent_uses = [](const std::shared_ptr<Entry>& e) { return e->uses.load() - e->uses_at_eviction.load(); };
+    const auto recent_uses = [](const std::shared_ptr<Entry>& e) {
+      return e->uses.load() - e->uses_at_eviction.load();
+    };
     const auto least = std::min_element(entries.begin(), entries.end(),
                                         [&](const auto& a, const auto& b) { return recent_uses(a) < recent_uses(b); });
     const std::shared_ptr<Entry> gone = *least;
@@ -177,7 +188,8 @@ Result<std::shared_ptr<State>> Function::make_state() {
     const FunctionInterface::Tensor& tensor = interface_.states[i];
     std::vector<int64_t> dims;
     for (const FunctionInterface::Dim& dim : tensor.dims) {
-      if (dim.symbol >= 0 || dim.automatic) return unimplemented(concat("state `", tensor.name, "` has dims that only a call tells"));
+      if (dim.symbol >= 0 || dim.automatic)
+        return unimplemented(concat("state `", tensor.name, "` has dims that only a call tells"));
       dims.push_back(dim.fixed);
     }
     TENON_RETURN_IF_ERROR(state->declare(tensor.name, tensor.dtype, std::move(dims)));

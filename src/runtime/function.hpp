@@ -1,5 +1,5 @@
-// A compiled function: executables behind guards, made when a call needs one that is not there. Thread-safe ("free"); the
-// path of a hit takes no lock.
+// A compiled function: executables behind guards, made when a call needs one that is not there. Thread-safe ("free");
+// the path of a hit takes no lock.
 #pragma once
 
 #include <atomic>
@@ -41,8 +41,8 @@ class Function : public std::enable_shared_from_this<Function> {
   const FunctionInterface& interface() const { return interface_; }
   const FunctionOptions& options() const { return options_; }
 
-  // The entry whose guards hold, or null; `error` is set when the call contradicts what the function declares. `registers`
-  // is grown to what the guards need.
+  // The entry whose guards hold, or null; `error` is set when the call contradicts what the function declares.
+  // `registers` is grown to what the guards need.
   std::shared_ptr<Entry> find(const CallShape& shape, std::vector<int64_t>& registers, Status* error);
   // The same, and makes an entry on a miss. `now`: whatever the policy, make it.
   Result<std::shared_ptr<Entry>> obtain(const CallShape& shape, std::vector<int64_t>& registers, bool now = false);
@@ -84,7 +84,7 @@ class Function : public std::enable_shared_from_this<Function> {
 
   EntryList list_;
   std::atomic<size_t> recent_{0};
-  std::atomic<int64_t> misses_{0}, evictions_{0}, evicted_uses_{0}, evicted_fallbacks_{0}, compile_ns_{0};
+  std::atomic<int64_t> misses_{0}, made_{0}, evictions_{0}, evicted_uses_{0}, evicted_fallbacks_{0}, compile_ns_{0};
   std::mutex miss_mutex_;  // one specialization at a time; also guards list_.replace
   mutable std::mutex report_mutex_;
   std::vector<std::string> reports_;  // last misses, oldest first

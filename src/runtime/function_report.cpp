@@ -24,7 +24,8 @@ std::string Function::miss_report(const CallShape& shape) const {
   for (size_t i = 0; i < entries.size(); ++i) {
     const GuardReport report = explain_guards(entries[i]->executable->artifact(), shape);
     append(out, concat(i == 0 ? ": " : "; ", "entry ", i, ": "));
-    append(out, report.holds ? concat("facts expected ", describe_dims(entries[i]->facts), ", found ", describe_dims(shape.facts))
+    append(out, report.holds ? concat("facts expected ", describe_dims(entries[i]->facts), ", found ",
+                                      describe_dims(shape.facts))
                              : report.text());
   }
   return out;
@@ -37,8 +38,8 @@ std::string Function::guards_text() const {
     const artifact::Artifact& a = entries[i]->executable->artifact();
     append(out, concat("entry ", i, " (tier ", entries[i]->tier(), ", ", entries[i]->uses.load(), " uses)\n"));
     for (const artifact::InputDecl& input : a.inputs) {
-      append(out, concat("  ", input.dtype_required && input.rank_required ? "requires" : "guards", " ", input.name, ": ",
-                         name(input.dtype), " of rank ", input.rank, input.mutated ? ", mutated" : "", "\n"));
+      append(out, concat("  ", input.dtype_required && input.rank_required ? "requires" : "guards", " ", input.name,
+                         ": ", name(input.dtype), " of rank ", input.rank, input.mutated ? ", mutated" : "", "\n"));
     }
     for (const auto* list : {&a.required, &a.guards}) {
       for (const artifact::SizeGuard& guard : *list) {
@@ -74,7 +75,8 @@ Status Function::explain(std::string_view what, WriteFn write, void* user) const
     return {};
   }
   if (what == "counters") {
-    for (std::string_view name : {"entries", "misses", "hits", "fallbacks", "evictions", "tier", "kernels", "pending_kernels", "compile_ns"}) {
+    for (std::string_view name :
+         {"entries", "misses", "hits", "fallbacks", "evictions", "tier", "kernels", "pending_kernels", "compile_ns"}) {
       int64_t value = 0;
       if (counter(name, &value)) emit(write, user, concat(name, " ", value, "\n"));
     }
@@ -85,7 +87,9 @@ Status Function::explain(std::string_view what, WriteFn write, void* user) const
     return unimplemented(concat("a package does not carry its ", what)).with("input", "what").with("found", what);
   }
   return invalid_argument(concat("`what`: cannot explain `", what, "`"))
-      .with("input", "what").with("expected", "graph, guards, plan, source, misses, counters, passes").with("found", what);
+      .with("input", "what")
+      .with("expected", "graph, guards, plan, source, misses, counters, passes")
+      .with("found", what);
 }
 
 bool Function::counter(std::string_view name, int64_t* out) const {
@@ -98,9 +102,9 @@ bool Function::counter(std::string_view name, int64_t* out) const {
   if (name == "entries") return *out = int64_t(entries.size()), true;
   if (name == "misses") return *out = misses_.load(), true;
   if (name == "hits") {
-    // The use that a miss ends with is no hit.
-    *out = sum([](const Entry& e) { return e.uses.load(); }) + evicted_uses_.load() - misses_.load();
-    return *out = std::max<int64_t>(*out, 0), true;
+    // The use that an entry is made for is no hit.
+    *out = sum([](const Entry& e) { return e.uses.load(); }) + evicted_uses_.load() - made_.load();
+    return true;
   }
   if (name == "fallbacks") {
     *out = evicted_fallbacks_.load() + sum([](const Entry& e) { return e.job == nullptr ? 0 : e.job->fallbacks(); });
@@ -113,7 +117,8 @@ bool Function::counter(std::string_view name, int64_t* out) const {
     return true;
   }
   if (name == "kernels") return *out = sum([](const Entry& e) { return int64_t(e.executable->kernels()); }), true;
-  if (name == "pending_kernels") return *out = sum([](const Entry& e) { return e.job == nullptr ? 0 : e.job->pending_kernels(); }), true;
+  if (name == "pending_kernels")
+    return *out = sum([](const Entry& e) { return e.job == nullptr ? 0 : e.job->pending_kernels(); }), true;
   if (name == "compile_ns") return *out = compile_ns_.load(), true;
   return false;
 }

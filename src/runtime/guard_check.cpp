@@ -16,20 +16,28 @@ namespace {
 
 bool compare(GuardRelation relation, int64_t a, int64_t b) {
   switch (relation) {
-    case GuardRelation::kEq: return a == b;
-    case GuardRelation::kNe: return a != b;
-    case GuardRelation::kLt: return a < b;
-    case GuardRelation::kLe: return a <= b;
+    case GuardRelation::kEq:
+      return a == b;
+    case GuardRelation::kNe:
+      return a != b;
+    case GuardRelation::kLt:
+      return a < b;
+    case GuardRelation::kLe:
+      return a <= b;
   }
   return false;
 }
 
 const char* text_of(GuardRelation relation) {
   switch (relation) {
-    case GuardRelation::kEq: return "";
-    case GuardRelation::kNe: return "not ";
-    case GuardRelation::kLt: return "less than ";
-    case GuardRelation::kLe: return "at most ";
+    case GuardRelation::kEq:
+      return "";
+    case GuardRelation::kNe:
+      return "not ";
+    case GuardRelation::kLt:
+      return "less than ";
+    case GuardRelation::kLe:
+      return "at most ";
   }
   return "";
 }
@@ -126,20 +134,39 @@ GuardCheck::Verdict GuardCheck::check(const CallShape& shape, int64_t* registers
     const auto b = [&] { return registers[op.b]; };
     bool fits = true;
     switch (op.kind) {
-      case SizeOpKind::kConstant: break;
-      case SizeOpKind::kInputDim: out = shape.dims[op.a][op.b]; break;
-      case SizeOpKind::kInputStride: out = shape.strides[op.a][op.b]; break;
-      case SizeOpKind::kInputScalar: out = shape.scalars[op.a]; break;
-      case SizeOpKind::kFact: out = shape.facts[op.a]; break;
-      case SizeOpKind::kAdd: fits = artifact::checked_add(a(), b(), &out); break;
-      case SizeOpKind::kMul: fits = artifact::checked_mul(a(), b(), &out); break;
-      case SizeOpKind::kFloorDiv: fits = b() != 0 && artifact::checked_floor_div(a(), b(), &out); break;
+      case SizeOpKind::kConstant:
+        break;
+      case SizeOpKind::kInputDim:
+        out = shape.dims[op.a][op.b];
+        break;
+      case SizeOpKind::kInputStride:
+        out = shape.strides[op.a][op.b];
+        break;
+      case SizeOpKind::kInputScalar:
+        out = shape.scalars[op.a];
+        break;
+      case SizeOpKind::kFact:
+        out = shape.facts[op.a];
+        break;
+      case SizeOpKind::kAdd:
+        fits = artifact::checked_add(a(), b(), &out);
+        break;
+      case SizeOpKind::kMul:
+        fits = artifact::checked_mul(a(), b(), &out);
+        break;
+      case SizeOpKind::kFloorDiv:
+        fits = b() != 0 && artifact::checked_floor_div(a(), b(), &out);
+        break;
       case SizeOpKind::kMod:
         fits = b() != 0;
         if (fits) out = artifact::floor_mod(a(), b());
         break;
-      case SizeOpKind::kMin: out = std::min(a(), b()); break;
-      case SizeOpKind::kMax: out = std::max(a(), b()); break;
+      case SizeOpKind::kMin:
+        out = std::min(a(), b());
+        break;
+      case SizeOpKind::kMax:
+        out = std::max(a(), b());
+        break;
     }
     if (!fits) return Verdict::kMiss;
   }
@@ -157,8 +184,8 @@ std::string GuardReport::text() const {
 }
 
 Status GuardReport::status() const {
-  Status status = invalid_argument(concat(input.empty() ? std::string() : concat("input `", input, "`: "), guard, ": expected ",
-                                          expected, ", found ", found));
+  Status status = invalid_argument(concat(input.empty() ? std::string() : concat("input `", input, "`: "), guard,
+                                          ": expected ", expected, ", found ", found));
   if (!input.empty()) status.with("input", input);
   if (!origin.empty()) status.with("operator", origin);
   status.with("guard", guard).with("expected", expected).with("found", found);

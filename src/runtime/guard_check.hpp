@@ -56,11 +56,12 @@ class GuardCheck {
     artifact::SizeOpKind kind;
     uint32_t out, a, b;
   };
-  void add(const artifact::Artifact& artifact, const artifact::SizeGuard& guard, bool required, std::vector<bool>& needed);
+  void add(const artifact::Artifact& artifact, const artifact::SizeGuard& guard, bool required,
+           std::vector<bool>& needed);
 
   std::vector<InputCheck> inputs_;
   Equals required_equals_, guard_equals_;
-  std::vector<Direct> direct_;          // the other relations
+  std::vector<Direct> direct_;  // the other relations
   std::vector<std::pair<uint32_t, int64_t>> constants_;
   std::vector<Op> ops_;
   std::vector<Compare> compares_;
@@ -74,8 +75,8 @@ struct GuardReport {
   bool is_error = false;  // it contradicts what the graph declares
   std::string guard, origin, input, expected, found;
 
-  std::string text() const;   // "guard `dim 1 of ids == 8` (asked by aten.view) expected 8, found 9"
-  Status status() const;      // INVALID_ARGUMENT with fields
+  std::string text() const;  // "guard `dim 1 of ids == 8` (asked by aten.view) expected 8, found 9"
+  Status status() const;     // INVALID_ARGUMENT with fields
 };
 GuardReport explain_guards(const artifact::Artifact& artifact, const CallShape& shape);
 

@@ -29,13 +29,17 @@ Status copy_options(const void* from, void* to, size_t known_size, std::string_v
   if (head.struct_size < sizeof(Head) || head.struct_size > 65536) {
     return invalid_argument(concat("`", what, "`: struct_size is ", head.struct_size, ", expected ", known_size,
                                    " (set the struct with its INIT macro)"))
-        .with("input", what).with("expected", concat(known_size)).with("found", concat(head.struct_size));
+        .with("input", what)
+        .with("expected", concat(known_size))
+        .with("found", concat(head.struct_size));
   }
   const auto* bytes = static_cast<const unsigned char*>(from);
   for (size_t at = known_size; at < head.struct_size; ++at) {
     if (bytes[at] != 0) {
       return invalid_argument(concat("`", what, "`: it has fields that this version of the library does not know"))
-          .with("input", what).with("expected", concat(known_size)).with("found", concat(head.struct_size));
+          .with("input", what)
+          .with("expected", concat(known_size))
+          .with("found", concat(head.struct_size));
     }
   }
   std::memset(to, 0, known_size);
@@ -46,9 +50,11 @@ Status copy_options(const void* from, void* to, size_t known_size, std::string_v
   for (const tenon_chain_t* link = head.next; link != nullptr; link = link->next) {
     const bool well_formed = link->struct_size >= sizeof(tenon_chain_t) && ++count <= kMaxChain;
     if (!well_formed || (link->flags & TENON_CHAIN_OPTIONAL) == 0) {
-      return invalid_argument(concat("`", what, "`: ", well_formed ? "unknown kind in the chain: " : "malformed chain at kind ",
+      return invalid_argument(concat("`", what,
+                                     "`: ", well_formed ? "unknown kind in the chain: " : "malformed chain at kind ",
                                      link->kind))
-          .with("input", concat(what, ".next")).with("found", concat(link->kind));
+          .with("input", concat(what, ".next"))
+          .with("found", concat(link->kind));
     }
   }
   return {};
@@ -111,7 +117,8 @@ Logger HostServices::logger() const {
 
 int64_t HostServices::now_ns() const {
   if (has(clock_) != nullptr) return clock_.now_ns(clock_.user);
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 uint32_t HostExecutor::width() const { return std::max(host_.width(host_.user), 1u); }

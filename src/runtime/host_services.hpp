@@ -14,8 +14,9 @@
 
 namespace tenon::runtime {
 
-// Copies the fields that `struct_size` covers into a zeroed struct of this build. Fields that this build does not know must
-// be zero. Then walks `next`: kinds that are not flagged optional are errors, since none is known. INVALID_ARGUMENT names `what`.
+// Copies the fields that `struct_size` covers into a zeroed struct of this build. Fields that this build does not know
+// must be zero. Then walks `next`: kinds that are not flagged optional are errors, since none is known.
+// INVALID_ARGUMENT names `what`.
 Status copy_options(const void* from, void* to, size_t known_size, std::string_view what);
 template <typename T>
 Status copy_options(const T* from, T* to, std::string_view what) {

@@ -1,4 +1,5 @@
-// Native code on its way: one job an entry, advanced by the background runner, by tenon_context_poll, or by a call that waits.
+// Native code on its way: one job an entry, advanced by the background runner, by tenon_context_poll, or by a call that
+// waits.
 #pragma once
 
 #include <atomic>
@@ -18,9 +19,11 @@ namespace tenon::runtime {
 // What became of a job's kernels. Thread-safe.
 class KernelJob {
  public:
-  KernelJob(std::unique_ptr<KernelBuild> build, std::shared_ptr<Executable> executable, std::string function, Logger logger);
+  KernelJob(std::unique_ptr<KernelBuild> build, std::shared_ptr<Executable> executable, std::string function,
+            Logger logger);
 
-  // Collects what is ready and swaps it in, waiting at most wait_ns (negative: until something is ready). True when done.
+  // Collects what is ready and swaps it in, waiting at most wait_ns (negative: until something is ready). True when
+  // done.
   bool advance(int64_t wait_ns);
   // The same unless another thread is at it.
   bool try_advance(int64_t wait_ns);

@@ -7,8 +7,8 @@ namespace tenon::runtime {
 
 namespace {
 
-constexpr double kSerialNs = 20'000;     // below this, waking others costs more than they save
-constexpr double kCancelNs = 200'000;    // how long one thread works between looks at the cancel flag
+constexpr double kSerialNs = 20'000;   // below this, waking others costs more than they save
+constexpr double kCancelNs = 200'000;  // how long one thread works between looks at the cancel flag
 constexpr long kChunksPerThread = 6;
 
 struct Work {
@@ -28,7 +28,8 @@ void run_chunk(const Work& work, long begin, long end, uint32_t member) {
   } else {
     work.launch.slot->interpreted->run(&args, begin, end, scratch);
   }
-  if (failure.word[0] == 0) [[likely]] return;
+  if (failure.word[0] == 0) [[likely]]
+    return;
   if (failure.first[0] == 0 || begin < failure.first_tile) {
     std::memcpy(failure.first, failure.word, sizeof failure.word);
     failure.first_tile = begin;
@@ -81,7 +82,8 @@ bool run_tiles(const Launch& launch, long first, long last, const Crew& crew, lo
     const FailureWord& word = crew.failures[i];
     if (word.first[0] != 0 && (found == nullptr || word.first_tile < found->first_tile)) found = &word;
   }
-  if (found == nullptr) [[likely]] return true;
+  if (found == nullptr) [[likely]]
+    return true;
   std::memcpy(failure, found->first, sizeof found->first);
   for (uint32_t i = 0; i < members; ++i) crew.failures[i] = FailureWord{};
   return false;

@@ -1,5 +1,5 @@
-// Layout: a header of 64 bytes {magic, u32 version, u32 0, u64 index offset, u64 index bytes, u64 x 2 fingerprint of the
-// index}, then blobs at multiples of 64, then the index. Little-endian, as every machine that we run on is.
+// Layout: a header of 64 bytes {magic, u32 version, u32 0, u64 index offset, u64 index bytes, u64 x 2 fingerprint of
+// the index}, then blobs at multiples of 64, then the index. Little-endian, as every machine that we run on is.
 #include "runtime/package.hpp"
 
 #include <bit>
@@ -197,7 +197,8 @@ Status save_package(const Function& function, Env& env, const std::string& path)
   return write_file_atomically(env, path, file);
 }
 
-Result<std::shared_ptr<Function>> load_package(const std::shared_ptr<Context>& context, Env& env, const std::string& path) {
+Result<std::shared_ptr<Function>> load_package(const std::shared_ptr<Context>& context, Env& env,
+                                               const std::string& path) {
   TENON_ASSIGN_OR_RETURN(const Blob file, env.map_file(path));
   Header header{};
   if (file.size() < sizeof header) return damaged(path, "it is shorter than a header");
@@ -209,7 +210,8 @@ Result<std::shared_ptr<Function>> load_package(const std::shared_ptr<Context>& c
   }
   const Blob index_blob = file.slice(header.index_offset, header.index_bytes);
   const Fingerprint print = Fingerprint::of(index_blob.text());
-  if (print.high != header.fingerprint_high || print.low != header.fingerprint_low) return damaged(path, "its index is damaged");
+  if (print.high != header.fingerprint_high || print.low != header.fingerprint_low)
+    return damaged(path, "its index is damaged");
 
   IndexReader index{index_blob.bytes()};
   FunctionInterface interface;
@@ -236,7 +238,8 @@ Result<std::shared_ptr<Function>> load_package(const std::shared_ptr<Context>& c
   std::vector<Blob> blobs(index.count(16));
   for (Blob& blob : blobs) {
     const int64_t offset = index.number(), size = index.number();
-    if (offset < 0 || size < 0 || uint64_t(offset) > header.index_offset || uint64_t(size) > header.index_offset - uint64_t(offset)) {
+    if (offset < 0 || size < 0 || uint64_t(offset) > header.index_offset ||
+        uint64_t(size) > header.index_offset - uint64_t(offset)) {
       return damaged(path, "a part lies outside of it");
     }
     blob = file.slice(size_t(offset), size_t(size));
@@ -247,10 +250,12 @@ Result<std::shared_ptr<Function>> load_package(const std::shared_ptr<Context>& c
   for (PackedEntry& entry : entries) {
     if (entry.program < 0 || size_t(entry.program) >= blobs.size()) return damaged(path, "an entry has no program");
     TENON_ASSIGN_OR_RETURN(artifact::Artifact artifact, artifact::read(blobs[size_t(entry.program)].bytes()));
-    if (artifact.inputs.size() != function->interface().inputs.size() || artifact.outputs.size() != function->interface().outputs.size()) {
+    if (artifact.inputs.size() != function->interface().inputs.size() ||
+        artifact.outputs.size() != function->interface().outputs.size()) {
       return damaged(path, "an entry does not fit its function");
     }
-    TENON_ASSIGN_OR_RETURN(auto executable, Executable::load(std::move(artifact), blobs, context->weights(), context->target()));
+    TENON_ASSIGN_OR_RETURN(auto executable,
+                           Executable::load(std::move(artifact), blobs, context->weights(), context->target()));
     TENON_RETURN_IF_ERROR(function->add_entry(std::move(executable), std::move(entry.facts)));
   }
   return function;

@@ -1,5 +1,6 @@
-// Offsets of arena buffers for given sizes: deterministic, greedy by size, lifetimes overlap-free. A program's placements are
-// remembered by their sizes, so that a steady state (also one that alternates between sizes) computes nothing.
+// Offsets of arena buffers for given sizes: deterministic, greedy by size, lifetimes overlap-free. A program's
+// placements are remembered by their sizes, so that a steady state (also one that alternates between sizes) computes
+// nothing.
 #pragma once
 
 #include <cstdint>

@@ -25,7 +25,10 @@ State::Tensor* State::find(std::string_view name) {
 Status State::unknown(std::string_view name) const {
   std::string names;
   for (const auto& tensor : tensors_) append(names, concat(names.empty() ? "" : ", ", tensor->name));
-  return not_found(concat("no state is named `", name, "`")).with("value", name).with("expected", names).with("found", name);
+  return not_found(concat("no state is named `", name, "`"))
+      .with("value", name)
+      .with("expected", names)
+      .with("found", name);
 }
 
 Status State::declare(std::string name, DType dtype, std::vector<int64_t> dims) {
@@ -60,7 +63,8 @@ Status State::initialize(std::string_view name, const Blob& initial) {
   if (initial.empty()) {
     std::memset(tensor->data, 0, tensor->bytes);
   } else if (initial.size() < tensor->bytes) {
-    return data_loss(concat("state `", name, "` has an initial value of ", initial.size(), " bytes instead of ", tensor->bytes));
+    return data_loss(
+        concat("state `", name, "` has an initial value of ", initial.size(), " bytes instead of ", tensor->bytes));
   } else {
     std::memcpy(tensor->data, initial.data(), tensor->bytes);
   }
@@ -72,7 +76,8 @@ Status State::get(std::string_view name, tenon_tensor_t* out) {
   Tensor* tensor = find(name);
   if (tensor == nullptr) return unknown(name);
   if (!tensor->initialized) {
-    return failed_precondition(concat("state `", name, "` has no value before the function has been compiled for a first call"))
+    return failed_precondition(
+               concat("state `", name, "` has no value before the function has been compiled for a first call"))
         .with("value", name);
   }
   *out = tenon_tensor_t{};
@@ -100,7 +105,9 @@ Status State::set(std::string_view name, const tenon_tensor_t& from) {
   if (!same) {
     const std::string expected = describe(to), found = describe(source.tensor);
     return invalid_argument(concat("state `", name, "` is ", expected, ", found ", found))
-        .with("value", name).with("expected", expected).with("found", found);
+        .with("value", name)
+        .with("expected", expected)
+        .with("found", found);
   }
   if (tensor->bytes > 0) {
     if (from.data == nullptr) return invalid_argument(concat("state `", name, "`: data is NULL")).with("value", name);
@@ -118,14 +125,17 @@ Status State::bind(const Executable& executable, std::vector<void*>& places) {
     if (find(want.name) == nullptr) {
       if (!tensors_.empty()) return unknown(want.name);
       // Nothing was declared, since only a call could tell the types: take this executable's.
-      for (const artifact::StateDecl& state : states) TENON_RETURN_IF_ERROR(declare(state.name, state.dtype, state.dims));
+      for (const artifact::StateDecl& state : states)
+        TENON_RETURN_IF_ERROR(declare(state.name, state.dtype, state.dims));
     }
     Tensor& have = *find(want.name);
     if (have.dtype != want.dtype || have.dims != want.dims) {
       const std::string expected = concat(tenon::name(want.dtype), describe_dims(want.dims));
       const std::string found = concat(tenon::name(have.dtype), describe_dims(have.dims));
       return invalid_argument(concat("state `", want.name, "` is ", found, ", the function needs ", expected))
-          .with("value", want.name).with("expected", expected).with("found", found);
+          .with("value", want.name)
+          .with("expected", expected)
+          .with("found", found);
     }
     TENON_RETURN_IF_ERROR(initialize(want.name, executable.initial_state(uint32_t(i))));
     places[i] = have.data;

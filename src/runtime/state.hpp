@@ -1,5 +1,5 @@
-// Named mutable tensors (KV cache, running statistics, parameters): tenon_state_t. Binds to calls of every function whose state
-// names and types match. One call at a time; the owner may look inside between calls.
+// Named mutable tensors (KV cache, running statistics, parameters): tenon_state_t. Binds to calls of every function
+// whose state names and types match. One call at a time; the owner may look inside between calls.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,5 @@
-// Copies of whole tensors, for places where a call's memory is not the program's: states that are set, views copied out.
+// Copies of whole tensors, for places where a call's memory is not the program's: states that are set, views copied
+// out.
 #pragma once
 
 #include "tenon.h"

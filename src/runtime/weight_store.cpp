@@ -17,7 +17,8 @@ namespace {
 std::string slot_key(const ConstantDecl& c) {
   std::string key = concat(c.key.size(), ":", c.key, "|", int(c.form), "|", int(c.dtype), "|", c.offset_bytes);
   if (c.form == ConstantDecl::Form::kGemmPanels) {
-    append(key, concat("|", c.batch, ",", c.k, ",", c.n, "|", c.batch_stride, ",", c.k_stride, ",", c.n_stride, "|", c.columns));
+    append(key, concat("|", c.batch, ",", c.k, ",", c.n, "|", c.batch_stride, ",", c.k_stride, ",", c.n_stride, "|",
+                       c.columns));
   } else {
     for (size_t d = 0; d < c.dims.size(); ++d) append(key, concat("|", c.dims[d], "/", c.strides[d]));
   }

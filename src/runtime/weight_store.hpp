@@ -1,5 +1,5 @@
-// The constants of compiled programs, each form of each content once: raw forms are places in the files' mappings, packed
-// ones are made when they are first asked for. Shared by all entries and functions of a context. Thread-safe.
+// The constants of compiled programs, each form of each content once: raw forms are places in the files' mappings,
+// packed ones are made when they are first asked for. Shared by all entries and functions of a context. Thread-safe.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,5 @@
-// Every function of the C API with missing pointers and malformed structs: an error that names the argument, never a crash.
+// Every function of the C API with missing pointers and malformed structs: an error that names the argument, never a
+// crash.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -80,7 +81,13 @@ tenon_device_t* device_out;
 tenon_buffer_t* buffer_out;
 DLManagedTensorVersioned* managed_out;
 
-#define CASE(function, argument, ...) {#function, argument, [](World& w) { (void)w; return function(__VA_ARGS__); }}
+#define CASE(function, argument, ...)   \
+  {                                     \
+    #function, argument, [](World& w) { \
+      (void)w;                          \
+      return function(__VA_ARGS__);     \
+    }                                   \
+  }
 const Case kCases[] = {
     CASE(tenon_context_create, "out_context", nullptr, nullptr),
     CASE(tenon_context_poll, "context", nullptr, 0, &i32),
@@ -208,10 +215,10 @@ TEST(BadArguments, EveryFallibleFunctionHasACase) {
   std::set<std::string> covered;
   for (const Case& c : kCases) covered.insert(c.function);
   size_t fallible = 0;
-#define TENON_FUNCTION(since, type, name, parameters)                                    \
-  if (std::string_view(#type) == "tenon_status_t*") {                                    \
-    ++fallible;                                                                          \
-    EXPECT_TRUE(covered.count(#name)) << #name " has no case with a bad argument";       \
+#define TENON_FUNCTION(since, type, name, parameters)                              \
+  if (std::string_view(#type) == "tenon_status_t*") {                              \
+    ++fallible;                                                                    \
+    EXPECT_TRUE(covered.count(#name)) << #name " has no case with a bad argument"; \
   }
 #include "functions.inc"
 #undef TENON_FUNCTION
@@ -234,7 +241,9 @@ TEST(BadArguments, VoidFunctionsAndGettersTakeNull) {
   EXPECT_EQ(tenon_status_field(nullptr, str("input")).size, 0u);
   EXPECT_EQ(tenon_buffer_data(nullptr), nullptr);
   EXPECT_EQ(tenon_buffer_bytes(nullptr), 0u);
-  EXPECT_EQ(tenon_function_inputs(nullptr) + tenon_function_outputs(nullptr) + tenon_function_symbols(nullptr) + tenon_function_states(nullptr), 0u);
+  EXPECT_EQ(tenon_function_inputs(nullptr) + tenon_function_outputs(nullptr) + tenon_function_symbols(nullptr) +
+                tenon_function_states(nullptr),
+            0u);
   EXPECT_EQ(tenon_has_feature({nullptr, 0}), 0);
   EXPECT_EQ(tenon_has_feature(str("cpu")), 1);
   EXPECT_EQ(tenon_has_feature(str("flying")), 0);

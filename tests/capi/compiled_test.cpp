@@ -1,4 +1,5 @@
-// The two shared libraries together, as a host without a linker's help uses them: parse, compile, run, prepare, save, load.
+// The two shared libraries together, as a host without a linker's help uses them: parse, compile, run, prepare, save,
+// load.
 #ifdef TENON_HAS_COMPILER  // the compiler library is part of this build
 
 #include <dlfcn.h>
@@ -58,7 +59,9 @@ struct Compiled : testing::Test {
     ADD_FAILURE() << std::string(message.data, message.size);
     api->tenon_status_release(status);
   }
-  tenon_tensor_t tensor(float* data, const int64_t* dims) { return {data, TENON_DTYPE_F32, TENON_DEVICE_CPU, 0, 2, 0, 0, dims, nullptr, nullptr}; }
+  tenon_tensor_t tensor(float* data, const int64_t* dims) {
+    return {data, TENON_DTYPE_F32, TENON_DEVICE_CPU, 0, 2, 0, 0, dims, nullptr, nullptr};
+  }
   void expect_right(int64_t rows) {
     const int64_t dims[] = {rows, 8};
     const tenon_tensor_t in = tensor(x.data(), dims);

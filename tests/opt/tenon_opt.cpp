@@ -95,7 +95,9 @@ int run(const Options& options, const std::string& path) {
 
 int main_of(int count, char** words) {
   Options options;
-  if (!parse_options(count, words, options)) return fail("usage: tenon_opt --pass=NAME[,NAME] | --stage=NAME | --update | --list FILE");
+  if (!parse_options(count, words, options)) {
+    return fail("usage: tenon_opt [--pt2] --pass=NAME[,NAME] | --stage=NAME | --update | --list FILE...");
+  }
   if (options.list) {
     for (std::string_view name : pass_names()) std::printf("%.*s\n", int(name.size()), name.data());
   }

@@ -2,6 +2,7 @@
 // decompositions that the fixtures reach, without lowering and kernels.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -27,6 +28,8 @@ struct Program {
   std::string fixture;  // whose answers
   std::string archive;
 };
+
+void PrintTo(const Program& program, std::ostream* out) { *out << program.archive; }
 
 std::vector<Program> programs() {
   std::vector<Program> all;
@@ -97,11 +100,9 @@ class Fixture : public ::testing::TestWithParam<Program> {
       GTEST_SKIP() << imported.status().message();
     }
     graph_ = std::move(*imported);
-    for (const auto& list : {graph_->constants()}) {
-      for (const graph::Constant& constant : list) {
-        const DType dtype = graph_->type(constant.value).dtype;
-        if (tolerance(dtype) > tolerance(lowest_)) lowest_ = dtype;
-      }
+    for (const graph::Constant& constant : graph_->constants()) {
+      const DType dtype = graph_->type(constant.value).dtype;
+      if (tolerance(dtype) > tolerance(lowest_)) lowest_ = dtype;
     }
   }
 

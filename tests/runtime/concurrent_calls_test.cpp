@@ -21,7 +21,8 @@ TEST(ConcurrentCalls, KernelsAreSwappedInWhileCallsRun) {
   std::atomic<int> wrong{0}, native{0};
   std::vector<std::thread> threads;
   const std::vector<uint8_t> image = compile_image(
-      "extern \"C\" __attribute__((visibility(\"default\"))) void k0(const tenon_kernel_args* a, long first, long last, void*) {\n"
+      "extern \"C\" __attribute__((visibility(\"default\"))) void k0(const tenon_kernel_args* a, long first, long "
+      "last, void*) {\n"
       "  const float* x = (const float*)a->buffers[0]; float* y = (float*)a->buffers[1];\n"
       "  for (long i = first * a->sizes[1]; i < last * a->sizes[1]; ++i) y[i] = x[i] * 2 + 101;\n}\n");
   for (int t = 0; t < 3; ++t) {
@@ -34,8 +35,10 @@ TEST(ConcurrentCalls, KernelsAreSwappedInWhileCallsRun) {
       while (!stop) {
         if (!call.run().ok()) wrong.fetch_add(1);
         for (size_t i : {size_t(0), size_t(3999)}) {
-          if (y.f32()[i] == 107) native.fetch_add(1);
-          else if (y.f32()[i] != 7) wrong.fetch_add(1);
+          if (y.f32()[i] == 107)
+            native.fetch_add(1);
+          else if (y.f32()[i] != 7)
+            wrong.fetch_add(1);
         }
       }
     });
@@ -118,7 +121,8 @@ TEST(Parallelism, IsCappedByTheCallAndTheContext) {
   ASSERT_TRUE(context.ok());
   FakeCompiler fake;
   auto function = make_function(*context, pointwise_artifact(), fake);
-  HostTensor x(DType::kF32, {500, 1000}), y(DType::kF32, {500, 1000}), tiny(DType::kF32, {2, 8}), tiny_out(DType::kF32, {2, 8});
+  HostTensor x(DType::kF32, {500, 1000}), y(DType::kF32, {500, 1000}), tiny(DType::kF32, {2, 8}),
+      tiny_out(DType::kF32, {2, 8});
   tenon_tensor_t in = x.tensor(), out = y.tensor();
   for (auto [asked, expected] : {std::pair<uint32_t, size_t>{0, 5}, {3, 3}, {100, 5}, {1, 0}}) {
     host.most = 0;

@@ -32,7 +32,8 @@ INSTANTIATE_TEST_SUITE_P(Threads, Execute, testing::Values(1, 2));
 TEST_P(Execute, PointwiseOfManyShapesThroughOneEntry) {
   auto function = make_function(context_, pointwise_artifact(), fake_);
   for (auto [rows, columns] : {std::pair<int64_t, int64_t>{1, 1}, {4, 16}, {600, 1000}, {0, 5}, {3, 0}, {4, 16}}) {
-    HostTensor x = HostTensor::floats({rows, columns}, [](size_t i) { return float(i % 97) - 40; }), y(DType::kF32, {rows, columns});
+    HostTensor x = HostTensor::floats({rows, columns}, [](size_t i) { return float(i % 97) - 40; }),
+               y(DType::kF32, {rows, columns});
     const Status status = run(*function, {&x}, {&y});
     ASSERT_TRUE(status.ok()) << status.message();
     for (size_t i = 0; i < y.elements(); ++i) ASSERT_EQ(y.f32()[i], x.f32()[i] * 2 + 1) << i;
@@ -77,7 +78,8 @@ TEST_P(Execute, MatrixProductWithPackedWeights) {
   decl.batch_stride = k * n;
   decl.columns = context_->target().gemm_columns();
   const uint32_t panels = b.weight(decl);
-  const SizeRegister rows = b.dim(0, 0), zero = b.constant(0), one = b.constant(1), rn = b.constant(n), rk = b.constant(k);
+  const SizeRegister rows = b.dim(0, 0), zero = b.constant(0), one = b.constant(1), rn = b.constant(n),
+                     rk = b.constant(k);
   const uint32_t y = b.output("y", DType::kF32, {rows, rn});
   std::vector<SizeRegister> sizes(TENON_GEMM_FIRST_HOOK_SIZE + 2, zero);
   sizes[TENON_GEMM_M] = rows;
@@ -120,7 +122,8 @@ TEST_P(Execute, Attention) {
   sizes[TENON_ATTENTION_QUERIES] = rq;
   sizes[TENON_ATTENTION_KEYS] = rk;
   sizes[TENON_ATTENTION_DEPTH] = sizes[TENON_ATTENTION_V_DEPTH] = rd;
-  const SizeRegister q_head = b.mul(rq, rd), q_batch = b.mul(q_head, rh), k_head = b.mul(rk, rd), k_batch = b.mul(k_head, rh);
+  const SizeRegister q_head = b.mul(rq, rd), q_batch = b.mul(q_head, rh), k_head = b.mul(rk, rd),
+                     k_batch = b.mul(k_head, rh);
   sizes[TENON_ATTENTION_Q_BATCH_STRIDE] = q_batch;
   sizes[TENON_ATTENTION_Q_HEAD_STRIDE] = q_head;
   sizes[TENON_ATTENTION_K_BATCH_STRIDE] = sizes[TENON_ATTENTION_V_BATCH_STRIDE] = k_batch;
@@ -139,8 +142,10 @@ TEST_P(Execute, Attention) {
   auto function = make_function(context_, std::move(b.a), fake_);
   const int64_t queries = 33;
   const auto wave = [](float f) { return [f](size_t i) { return std::sin(float(i) * f); }; };
-  HostTensor tq = HostTensor::floats({batch, heads, queries, depth}, wave(0.37f)), tk = HostTensor::floats({batch, heads, keys, depth}, wave(0.11f)),
-             tv = HostTensor::floats({batch, heads, keys, depth}, wave(0.23f)), out(DType::kF32, {batch, heads, queries, depth});
+  HostTensor tq = HostTensor::floats({batch, heads, queries, depth}, wave(0.37f)),
+             tk = HostTensor::floats({batch, heads, keys, depth}, wave(0.11f)),
+             tv = HostTensor::floats({batch, heads, keys, depth}, wave(0.23f)),
+             out(DType::kF32, {batch, heads, queries, depth});
   const Status status = run(*function, {&tq, &tk, &tv}, {&out});
   ASSERT_TRUE(status.ok()) << status.message();
   for (int64_t bh = 0; bh < batch * heads; ++bh) {
@@ -149,7 +154,8 @@ TEST_P(Execute, Attention) {
       double total = 0;
       for (int64_t j = 0; j < keys; ++j) {
         double dot = 0;
-        for (int64_t d = 0; d < depth; ++d) dot += double(tq.f32()[(bh * queries + i) * depth + d]) * tk.f32()[(bh * keys + j) * depth + d];
+        for (int64_t d = 0; d < depth; ++d)
+          dot += double(tq.f32()[(bh * queries + i) * depth + d]) * tk.f32()[(bh * keys + j) * depth + d];
         total += p[size_t(j)] = std::exp(dot * scale);
       }
       for (int64_t d = 0; d < depth; ++d) {
@@ -171,7 +177,8 @@ TEST_P(Execute, AFailedIndexCheckNamesOperatorIndexAndBound) {
   gather.stages[0].body[2].bits = 0;
   b.launch(std::move(gather), {index, table, y}, {count, columns, rows}, "aten.embedding");
   auto function = make_function(context_, std::move(b.a), fake_);
-  HostTensor ids(DType::kI64, {1000}), weights = HostTensor::floats({30, 64}, [](size_t i) { return float(i); }), out(DType::kF32, {1000, 64});
+  HostTensor ids(DType::kI64, {1000}), weights = HostTensor::floats({30, 64}, [](size_t i) { return float(i); }),
+                                       out(DType::kF32, {1000, 64});
   for (int64_t i = 0; i < 1000; ++i) ids.i64()[i] = i % 30;
   ASSERT_TRUE(run(*function, {&ids, &weights}, {&out}).ok());
   EXPECT_EQ(out.f32()[31 * 64 + 5], float(1 * 64 + 5));
@@ -229,7 +236,8 @@ TEST_P(Execute, StepsGiveTheSameBitsAsOneRun) {
   b.launch(pointwise_program("k0", 1.5f, 0.1f), {x, middle}, {rows, columns}, "aten.add");
   b.launch(row_sum_program("k1"), {middle, y}, {rows, columns}, "aten.sum");
   auto function = make_function(context_, std::move(b.a), fake_);
-  HostTensor in = HostTensor::floats({2000, 300}, [](size_t i) { return std::sin(float(i)); }), whole(DType::kF32, {2000}), parts(DType::kF32, {2000});
+  HostTensor in = HostTensor::floats({2000, 300}, [](size_t i) { return std::sin(float(i)); }),
+             whole(DType::kF32, {2000}), parts(DType::kF32, {2000});
   ASSERT_TRUE(run(*function, {&in}, {&whole}).ok());
   Call call(*function, function);
   const tenon_tensor_t input = in.tensor(), output = parts.tensor();
@@ -270,7 +278,8 @@ TEST_P(Execute, OverlapIsRefused) {
 
 TEST_P(Execute, WrongOutputsAndInputsAreNamed) {
   auto function = make_function(context_, pointwise_artifact(), fake_);
-  HostTensor x(DType::kF32, {4, 8}), wrong(DType::kF32, {4, 9}), wrong_type(DType::kI64, {4, 8}), y(DType::kF32, {4, 8});
+  HostTensor x(DType::kF32, {4, 8}), wrong(DType::kF32, {4, 9}), wrong_type(DType::kI64, {4, 8}),
+      y(DType::kF32, {4, 8});
   Status status = run(*function, {&x}, {&wrong});
   EXPECT_EQ(status.code(), Code::kInvalidArgument);
   EXPECT_EQ(status.field("expected"), "f32[4, 8]");

@@ -43,7 +43,9 @@ int64_t counter(const Function& function, std::string_view name) {
 
 std::string explain(const Function& function, std::string_view what) {
   std::string text;
-  const auto write = [](void* user, tenon_str_t chunk) { static_cast<std::string*>(user)->append(chunk.data, chunk.size); };
+  const auto write = [](void* user, tenon_str_t chunk) {
+    static_cast<std::string*>(user)->append(chunk.data, chunk.size);
+  };
   EXPECT_TRUE(function.explain(what, write, &text).ok());
   return text;
 }
@@ -61,8 +63,10 @@ TEST(Guards, AMissSaysWhichGuardWhoAskedExpectedAndFound) {
   EXPECT_EQ(counter(*function, "compile_ns"), 1234);
   const std::string misses = explain(*function, "misses");
   EXPECT_NE(misses.find("no entries yet"), std::string::npos) << misses;
-  EXPECT_NE(misses.find("guard `dim 1 of `x` == 3` (asked by aten.view) expected 3, found 4"), std::string::npos) << misses;
-  EXPECT_NE(explain(*function, "guards").find("guards dim 1 of `x` == 4  // aten.view"), std::string::npos) << explain(*function, "guards");
+  EXPECT_NE(misses.find("guard `dim 1 of `x` == 3` (asked by aten.view) expected 3, found 4"), std::string::npos)
+      << misses;
+  EXPECT_NE(explain(*function, "guards").find("guards dim 1 of `x` == 4  // aten.view"), std::string::npos)
+      << explain(*function, "guards");
 }
 
 TEST(Guards, StridesThatTheProgramDoesNotTakeAreAMiss) {
@@ -119,7 +123,8 @@ TEST(Guards, FactsAreGuardedByEquality) {
   ASSERT_TRUE(call.bind_facts(one).ok());
   ASSERT_TRUE(call.run().ok());
   EXPECT_EQ(fake.specializations.load(), 3);
-  EXPECT_NE(explain(*function, "misses").find("facts expected [1], found [2]"), std::string::npos) << explain(*function, "misses");
+  EXPECT_NE(explain(*function, "misses").find("facts expected [1], found [2]"), std::string::npos)
+      << explain(*function, "misses");
 }
 
 TEST(Entries, PastTheBoundDimsGoDynamicAndTheLeastUsedEntryGoes) {
@@ -152,6 +157,8 @@ TEST(Policy, FailDoesNotCompileUnlessPrepared) {
   status = run(*function, {2, 4});
   EXPECT_EQ(status.code(), Code::kFailedPrecondition);
   EXPECT_NE(status.message().find("expected 3, found 4"), std::string_view::npos) << status.message();
+  EXPECT_EQ(counter(*function, "hits"), 1);
+  EXPECT_EQ(counter(*function, "misses"), 3);
 }
 
 TEST(Policy, ErrorsOfTheCompilerReachTheCaller) {
@@ -176,7 +183,8 @@ class GatedBuild final : public runtime::KernelBuild {
   GatedBuild(Gate& gate, std::string symbol) : gate_(gate), symbol_(std::move(symbol)) {}
   bool poll(int64_t wait_ns, std::vector<Ready>& ready) override {
     if (!gate_.open) {
-      std::this_thread::sleep_for(std::chrono::nanoseconds(std::min<int64_t>(wait_ns < 0 ? 1'000'000 : wait_ns, 1'000'000)));
+      std::this_thread::sleep_for(
+          std::chrono::nanoseconds(std::min<int64_t>(wait_ns < 0 ? 1'000'000 : wait_ns, 1'000'000)));
       return false;
     }
     ready.push_back({gate_.image, {0}, {symbol_}, gate_.status, false});
@@ -193,10 +201,13 @@ struct Kernels : testing::Test {
   FakeCompiler fake;
   Kernels() {
     one_entry_a_shape(fake);
-    fake.start_kernels = [this](const artifact::Artifact& a) { return std::make_unique<GatedBuild>(gate, a.programs[0].name); };
+    fake.start_kernels = [this](const artifact::Artifact& a) {
+      return std::make_unique<GatedBuild>(gate, a.programs[0].name);
+    };
     // Does what pointwise_program(2, 1) does, but adds 100 more, so that the test sees who ran.
     gate.image = compile_image(
-        "extern \"C\" __attribute__((visibility(\"default\"))) void k0(const tenon_kernel_args* a, long first, long last, void*) {\n"
+        "extern \"C\" __attribute__((visibility(\"default\"))) void k0(const tenon_kernel_args* a, long first, long "
+        "last, void*) {\n"
         "  const float* x = (const float*)a->buffers[0]; float* y = (float*)a->buffers[1];\n"
         "  for (long i = first * a->sizes[1]; i < last * a->sizes[1]; ++i) y[i] = x[i] * 2 + 101;\n}\n");
   }
@@ -224,7 +235,8 @@ TEST_F(Kernels, ArriveBehindOnTheBackgroundThread) {
   ASSERT_TRUE(run(*function, {2, 3}, &first).ok());
   EXPECT_EQ(first, 7);
   gate.open = true;
-  for (int i = 0; i < 2000 && counter(*function, "tier") == 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  for (int i = 0; i < 2000 && counter(*function, "tier") == 0; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
   ASSERT_TRUE(run(*function, {2, 3}, &first).ok());
   EXPECT_EQ(first, 107);
 }

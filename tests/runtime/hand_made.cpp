@@ -13,7 +13,9 @@ SizeRegister ArtifactBuilder::constant(int64_t value) {
   return uint32_t(a.size_ops.size() - 1);
 }
 SizeRegister ArtifactBuilder::dim(uint32_t input, uint32_t axis) { return op(SizeOpKind::kInputDim, input, axis); }
-SizeRegister ArtifactBuilder::stride(uint32_t input, uint32_t axis) { return op(SizeOpKind::kInputStride, input, axis); }
+SizeRegister ArtifactBuilder::stride(uint32_t input, uint32_t axis) {
+  return op(SizeOpKind::kInputStride, input, axis);
+}
 SizeRegister ArtifactBuilder::op(SizeOpKind kind, SizeRegister x, SizeRegister y) {
   a.size_ops.push_back({kind, x, y, 0});
   return uint32_t(a.size_ops.size() - 1);
@@ -60,21 +62,24 @@ uint32_t ArtifactBuilder::state(std::string name, DType dtype, std::vector<int64
   return uint32_t(a.buffers.size() - 1);
 }
 
-void ArtifactBuilder::guard(GuardRelation relation, SizeRegister x, SizeRegister y, std::string text, std::string origin, bool required) {
+void ArtifactBuilder::guard(GuardRelation relation, SizeRegister x, SizeRegister y, std::string text,
+                            std::string origin, bool required) {
   (required ? a.required : a.guards).push_back({relation, x, y, std::move(text), std::move(origin)});
 }
 
 void ArtifactBuilder::guard_row_major(uint32_t input) {
   SizeRegister expected = constant(1);
   for (int32_t axis = a.inputs[input].rank; axis-- > 0;) {
-    guard(GuardRelation::kEq, stride(input, uint32_t(axis)), expected, "contiguous(" + a.inputs[input].name + ")", "layout");
+    guard(GuardRelation::kEq, stride(input, uint32_t(axis)), expected, "contiguous(" + a.inputs[input].name + ")",
+          "layout");
     // An empty dim counts as one of size 1.
     const SizeRegister extent = op(SizeOpKind::kMax, dim(input, uint32_t(axis)), constant(1));
     expected = mul(expected, extent);
   }
 }
 
-uint32_t ArtifactBuilder::launch(KernelProgram program, std::vector<uint32_t> buffers, std::vector<SizeRegister> sizes, std::string origin) {
+uint32_t ArtifactBuilder::launch(KernelProgram program, std::vector<uint32_t> buffers, std::vector<SizeRegister> sizes,
+                                 std::string origin) {
   Instruction instruction;
   instruction.program = uint32_t(a.programs.size());
   a.programs.push_back(std::move(program));
@@ -135,7 +140,8 @@ KernelProgram pointwise_program(std::string name, float scale, float bias) {
   p.outer = {slot(0)};
   Stage stage;
   stage.axes = {{slot(1), false, 0, -1}};
-  stage.body = {load(0, row_major()), number(scale), value(ScalarOp::kMul, 0, 1), number(bias), value(ScalarOp::kAdd, 2, 3)};
+  stage.body = {load(0, row_major()), number(scale), value(ScalarOp::kMul, 0, 1), number(bias),
+                value(ScalarOp::kAdd, 2, 3)};
   stage.stores = {{1, row_major(), 4}};
   p.stages = {stage};
   return p;
@@ -174,8 +180,12 @@ KernelProgram gather_program(std::string name) {
   rows.size = slot(2);
   BodyOp columns = rows;
   columns.size = slot(1);
-  stage.body = {load(0, {fixed(0), {{0, fixed(1)}}, -1}, DType::kI64), rows, value(ScalarOp::kCheckIndex, 0, 1, DType::kI64),
-                columns, value(ScalarOp::kMul, 2, 3, DType::kI64), load(1, {fixed(0), {{1, fixed(1)}}, 4})};
+  stage.body = {load(0, {fixed(0), {{0, fixed(1)}}, -1}, DType::kI64),
+                rows,
+                value(ScalarOp::kCheckIndex, 0, 1, DType::kI64),
+                columns,
+                value(ScalarOp::kMul, 2, 3, DType::kI64),
+                load(1, {fixed(0), {{1, fixed(1)}}, 4})};
   stage.stores = {{2, row_major(), 5}};
   p.stages = {stage};
   return p;
@@ -193,7 +203,12 @@ KernelProgram gemm_program(std::string name) {
   p.packed_b = true;
   BodyOp accumulator = value(ScalarOp::kAccumulator);
   p.epilogue.body = {accumulator, load(2, {fixed(0), {{2, fixed(1)}}, -1}), value(ScalarOp::kAdd, 0, 1)};
-  p.epilogue.stores = {{3, {fixed(0), {{0, slot(TENON_GEMM_FIRST_HOOK_SIZE + 1)}, {1, slot(TENON_GEMM_FIRST_HOOK_SIZE)}, {2, fixed(1)}}, -1}, 2}};
+  p.epilogue.stores = {
+      {3,
+       {fixed(0),
+        {{0, slot(TENON_GEMM_FIRST_HOOK_SIZE + 1)}, {1, slot(TENON_GEMM_FIRST_HOOK_SIZE)}, {2, fixed(1)}},
+        -1},
+       2}};
   return p;
 }
 
@@ -209,7 +224,8 @@ KernelProgram attention_program(std::string name) {
   p.size_count = TENON_ATTENTION_FIRST_HOOK_SIZE + 3;
   p.store.body = {value(ScalarOp::kAccumulator)};
   const int32_t first = TENON_ATTENTION_FIRST_HOOK_SIZE;
-  p.store.stores = {{3, {fixed(0), {{0, slot(first)}, {1, slot(first + 1)}, {2, slot(first + 2)}, {3, fixed(1)}}, -1}, 0}};
+  p.store.stores = {
+      {3, {fixed(0), {{0, slot(first)}, {1, slot(first + 1)}, {2, slot(first + 2)}, {3, fixed(1)}}, -1}, 0}};
   return p;
 }
 
@@ -317,10 +333,11 @@ std::shared_ptr<runtime::Function> make_function(std::shared_ptr<runtime::Contex
   return std::make_shared<runtime::Function>(std::move(context), std::move(compiler), fake.interface, options);
 }
 
-std::shared_ptr<runtime::Function> make_function(std::shared_ptr<runtime::Context> context, Artifact artifact, FakeCompiler& fake,
-                                                 std::vector<Blob> sources) {
+std::shared_ptr<runtime::Function> make_function(std::shared_ptr<runtime::Context> context, Artifact artifact,
+                                                 FakeCompiler& fake, std::vector<Blob> sources) {
   fake.interface = interface_of(artifact);
-  fake.specialize = [artifact, sources](const runtime::CallSignature&, artifact::Artifact* out, std::vector<Blob>* blobs) -> Status {
+  fake.specialize = [artifact, sources](const runtime::CallSignature&, artifact::Artifact* out,
+                                        std::vector<Blob>* blobs) -> Status {
     *out = artifact;
     *blobs = sources;
     return {};
@@ -329,6 +346,7 @@ std::shared_ptr<runtime::Function> make_function(std::shared_ptr<runtime::Contex
 }
 
 HostTensor::HostTensor(DType dtype, std::vector<int64_t> dims) : dtype(dtype), dims(std::move(dims)) {
+  bytes.reserve(elements() * size_bytes(dtype) + 1);  // an empty tensor has a place too: NULL asks for memory
   bytes.resize(elements() * size_bytes(dtype));
 }
 HostTensor HostTensor::floats(std::vector<int64_t> dims, std::function<float(size_t)> value) {

@@ -1,4 +1,5 @@
-// Artifacts written by hand, and a compiler that hands them out: what the runtime is tested with when nothing else is there.
+// Artifacts written by hand, and a compiler that hands them out: what the runtime is tested with when nothing else is
+// there.
 #pragma once
 
 #include <atomic>
@@ -25,7 +26,9 @@ class ArtifactBuilder {
   artifact::SizeRegister dim(uint32_t input, uint32_t axis);
   artifact::SizeRegister stride(uint32_t input, uint32_t axis);
   artifact::SizeRegister op(artifact::SizeOpKind kind, artifact::SizeRegister x, artifact::SizeRegister y);
-  artifact::SizeRegister mul(artifact::SizeRegister x, artifact::SizeRegister y) { return op(artifact::SizeOpKind::kMul, x, y); }
+  artifact::SizeRegister mul(artifact::SizeRegister x, artifact::SizeRegister y) {
+    return op(artifact::SizeOpKind::kMul, x, y);
+  }
 
   uint32_t input(std::string name, DType dtype, int32_t rank, bool mutated = false);  // the buffer
   uint32_t output(std::string name, DType dtype, std::vector<artifact::SizeRegister> dims);
@@ -36,8 +39,8 @@ class ArtifactBuilder {
              std::string origin, bool required = false);
   // Guards that ask for a row-major input.
   void guard_row_major(uint32_t input);
-  uint32_t launch(artifact::KernelProgram program, std::vector<uint32_t> buffers, std::vector<artifact::SizeRegister> sizes,
-                  std::string origin);
+  uint32_t launch(artifact::KernelProgram program, std::vector<uint32_t> buffers,
+                  std::vector<artifact::SizeRegister> sizes, std::string origin);
   void copy(uint32_t to, uint32_t from, artifact::SizeRegister bytes);
 
   artifact::Artifact a;

@@ -20,8 +20,20 @@ std::vector<uint8_t> compile_image(const std::string& text) {
   const size_t pragma = abi->find("#pragma once");
   TENON_CHECK(env.write_file(source, concat(abi->substr(0, pragma), abi->substr(pragma + 12), text), false).ok());
   ProcessSpec spec;
-  spec.arguments = {"/usr/bin/g++", "-O1", "-fPIC", "-shared", "-nostdlib", "-fno-exceptions", "-fno-asynchronous-unwind-tables",
-                    "-fvisibility=hidden", "-fno-tree-loop-distribute-patterns", "-ffp-contract=off", "-o", object, source, "-lgcc"};
+  spec.arguments = {"/usr/bin/g++",
+                    "-O1",
+                    "-fPIC",
+                    "-shared",
+                    "-nostdlib",
+                    "-fno-exceptions",
+                    "-fno-asynchronous-unwind-tables",
+                    "-fvisibility=hidden",
+                    "-fno-tree-loop-distribute-patterns",
+                    "-ffp-contract=off",
+                    "-o",
+                    object,
+                    source,
+                    "-lgcc"};
   spec.environment = {"PATH=/usr/bin:/bin"};
   const auto result = run_process(env, spec);
   TENON_CHECK(result.ok() && result->exited && result->exit_code == 0);

@@ -85,7 +85,8 @@ TEST_F(Package, CarriesNativeKernels) {
   tenon_tensor_t out = y.tensor();
   ASSERT_TRUE(function->run(0, {&in, 1}, {&out, 1}).ok());
   const std::vector<uint8_t> image = compile_image(
-      "extern \"C\" __attribute__((visibility(\"default\"))) void k0(const tenon_kernel_args* a, long first, long last, void*) {\n"
+      "extern \"C\" __attribute__((visibility(\"default\"))) void k0(const tenon_kernel_args* a, long first, long "
+      "last, void*) {\n"
       "  for (long i = first * 3; i < last * 3; ++i) ((float*)a->buffers[1])[i] = 42;\n}\n");
   const uint32_t programs[] = {0};
   const std::string symbols[] = {"k0"};

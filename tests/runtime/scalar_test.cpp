@@ -44,7 +44,8 @@ TEST(Scalars, AnIntegerInputIsASizeThatIsReadAtEveryRun) {
 
 TEST(Scalars, ResultsThatAreNoTensors) {
   ArtifactBuilder b;
-  for (OutputDecl::Kind kind : {OutputDecl::Kind::kNone, OutputDecl::Kind::kBool, OutputDecl::Kind::kInt, OutputDecl::Kind::kFloat}) {
+  for (OutputDecl::Kind kind :
+       {OutputDecl::Kind::kNone, OutputDecl::Kind::kBool, OutputDecl::Kind::kInt, OutputDecl::Kind::kFloat}) {
     OutputDecl decl;
     decl.kind = kind;
     decl.integer = kind == OutputDecl::Kind::kBool ? 1 : -7;
@@ -81,7 +82,8 @@ TEST(Outputs, OneValueShownTwiceIsCopied) {
   b.a.outputs.push_back(again);
   FakeCompiler fake;
   auto function = make_function(make_context(1), std::move(b.a), fake);
-  HostTensor x = HostTensor::floats({2, 3}, [](size_t i) { return float(i); }), y(DType::kF32, {2, 3}), z(DType::kF32, {2, 3});
+  HostTensor x = HostTensor::floats({2, 3}, [](size_t i) { return float(i); }), y(DType::kF32, {2, 3}),
+             z(DType::kF32, {2, 3});
   const tenon_tensor_t in = x.tensor();
   tenon_tensor_t out[] = {y.tensor(), z.tensor()};
   ASSERT_TRUE(function->run(0, {&in, 1}, out).ok());

@@ -15,7 +15,8 @@ using namespace tenon::artifact;
 using runtime::Call;
 
 int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 // The least time of one of `count` repetitions, over a few rounds: others use the machine too.

@@ -55,7 +55,7 @@ TEST_F(Store, APackedFormIsMadeOnceAndFreedWithItsLastUser) {
   const float* p = static_cast<const float*>((*first)->data());
   EXPECT_EQ(uintptr_t(p) % 64, 0u);
   EXPECT_EQ(p[8 + 3], 7.0f);
-  EXPECT_EQ(p[8 + 4], 0.0f);  // padding
+  EXPECT_EQ(p[8 + 4], 0.0f);                                 // padding
   auto other = store->bind(panels("a", 3, 4, 16), sources);  // another layout is another form
   EXPECT_NE(*other, *first);
   first = Status();
@@ -87,7 +87,8 @@ TEST_F(Store, InlineBytesAreAligned) {
 }
 
 TEST_F(Store, ReachingOutsideTheSourceIsDataLoss) {
-  for (ConstantDecl c : {matrix("b", 4, 4), panels("b", 4, 4, 8)}) EXPECT_EQ(store->bind(c, sources).status().code(), Code::kDataLoss);
+  for (ConstantDecl c : {matrix("b", 4, 4), panels("b", 4, 4, 8)})
+    EXPECT_EQ(store->bind(c, sources).status().code(), Code::kDataLoss);
   ConstantDecl moved = matrix("b", 3, 4);
   moved.offset_bytes = 4;
   EXPECT_EQ(store->bind(moved, sources).status().code(), Code::kDataLoss);

@@ -27,7 +27,10 @@ struct Known {
 class Program {
  public:
   explicit Program(uint32_t seed) : random_(seed) {
-    values_ = {{"x", DType::kF32, {2, 3}}, {"y", DType::kF32, {3}}, {"i", DType::kI64, {2, 3}}, {"p", DType::kBool, {2, 3}}};
+    values_ = {{"x", DType::kF32, {2, 3}},
+               {"y", DType::kF32, {3}},
+               {"i", DType::kI64, {2, 3}},
+               {"p", DType::kBool, {2, 3}}};
   }
 
   void grow(int steps) {
@@ -72,7 +75,8 @@ class Program {
   static std::optional<Dims> broadcast(const Dims& a, const Dims& b) {
     Dims made(std::max(a.size(), b.size()), 1);
     for (size_t dim = 0; dim < made.size(); ++dim) {
-      const int64_t left = dim < a.size() ? a[a.size() - 1 - dim] : 1, right = dim < b.size() ? b[b.size() - 1 - dim] : 1;
+      const int64_t left = dim < a.size() ? a[a.size() - 1 - dim] : 1;
+      const int64_t right = dim < b.size() ? b[b.size() - 1 - dim] : 1;
       if (left != right && left != 1 && right != 1) return std::nullopt;
       made[made.size() - 1 - dim] = left == 1 ? right : left;
     }
@@ -106,7 +110,8 @@ class Program {
     const bool is_bool = dtype == DType::kBool, is_float = dtype == DType::kF32;
     if (pick(4) == 0) {
       const DType to = one_dtype();
-      if (pick(2) == 0 && !(is_float && to == DType::kI64)) return add(concat("prim.convert(", x, ", ", name(to), ")"), to, left.dims);
+      const bool defined = !is_float || to != DType::kI64;
+      if (pick(2) == 0 && defined) return add(concat("prim.convert(", x, ", ", name(to), ")"), to, left.dims);
       if (is_bool) return add(concat("prim.logical_not(", x, ")"), dtype, left.dims);
       return add(concat(one_of({"prim.neg(", "prim.abs("}), x, ")"), dtype, left.dims);
     }
@@ -120,10 +125,12 @@ class Program {
       if (!whole) return;
       return add(concat("prim.where(%", condition.name, ", ", both.substr(1)), dtype, *whole);
     }
-    if (pick(4) == 0) return add(concat(one_of({"prim.eq", "prim.ne", "prim.lt", "prim.le", "prim.gt", "prim.ge"}), both), DType::kBool, result);
-    if (is_bool) return add(concat(one_of({"prim.bitwise_and", "prim.bitwise_or", "prim.bitwise_xor"}), both), dtype, result);
-    if (is_float) return add(concat(one_of({"prim.add", "prim.sub", "prim.mul", "prim.div", "prim.max", "prim.min"}), both), dtype, result);
-    add(concat(one_of({"prim.add", "prim.sub", "prim.mul", "prim.max", "prim.min", "prim.bitwise_and", "prim.bitwise_or", "prim.bitwise_xor"}), both), dtype, result);
+    const bool compares = pick(4) == 0;
+    const char* op = compares ? one_of({"eq", "ne", "lt", "le", "gt", "ge"})
+                     : is_bool ? one_of({"bitwise_and", "bitwise_or", "bitwise_xor"})
+                     : is_float ? one_of({"add", "sub", "mul", "div", "max", "min"})
+                                : one_of({"add", "sub", "mul", "max", "min", "bitwise_and", "bitwise_or", "bitwise_xor"});
+    add(concat("prim.", op, both), compares ? DType::kBool : dtype, result);
   }
 
   DType one_dtype() {
@@ -186,8 +193,10 @@ bool same(const KnownTensor& a, const KnownTensor& b) {
 TEST(CleanUpRandom, KeepsEveryBit) {
   const double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
   const std::vector<KnownTensor> inputs{
-      tensor_of(DType::kF32, {2, 3}, {0.0, -0.0, nan, infinity, -1.5, 3.0}), tensor_of(DType::kF32, {3}, {-0.0, -infinity, 0.25}),
-      tensor_of(DType::kI64, {2, 3}, {0, 1, -1, -0x1p63, 0x1p62, 1000003}), tensor_of(DType::kBool, {2, 3}, {0, 1, 1, 0, 0, 1})};
+      tensor_of(DType::kF32, {2, 3}, {0.0, -0.0, nan, infinity, -1.5, 3.0}),
+      tensor_of(DType::kF32, {3}, {-0.0, -infinity, 0.25}),
+      tensor_of(DType::kI64, {2, 3}, {0, 1, -1, -0x1p63, 0x1p62, 1000003}),
+      tensor_of(DType::kBool, {2, 3}, {0, 1, 1, 0, 0, 1})};
   int simplified = 0;
   for (uint32_t seed = 0; seed < 400; ++seed) {
     Program program(seed);
@@ -207,7 +216,8 @@ TEST(CleanUpRandom, KeepsEveryBit) {
       ASSERT_TRUE(after.has_value()) << pass;
       ASSERT_EQ(after->size(), before->size());
       for (size_t output = 0; output < after->size(); ++output) {
-        ASSERT_TRUE(same((*after)[output], (*before)[output])) << pass << ", output " << output << "\n" << graph::print(**graph);
+        ASSERT_TRUE(same((*after)[output], (*before)[output]))
+            << pass << ", output " << output << "\n" << graph::print(**graph);
       }
       if (*changed) ++simplified;
     }

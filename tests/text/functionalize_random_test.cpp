@@ -57,7 +57,9 @@ class Program {
 
   std::vector<passes::KnownTensor> inputs() const {
     std::vector<passes::KnownTensor> made;
-    for (size_t input = 0; input < 3; ++input) made.push_back(tensor_of(DType::kF32, values_[input].dims, initial_[input]));
+    for (size_t input = 0; input < 3; ++input) {
+      made.push_back(tensor_of(DType::kF32, values_[input].dims, initial_[input]));
+    }
     return made;
   }
 
@@ -235,7 +237,8 @@ class Program {
       double& value = memories_[tensor.memory][size_t(place)];
       value = adds ? value + 100 : value * 2;
     }
-    add_view(concat(adds ? "aten.add_.Scalar(%" : "aten.mul_.Scalar(%", names_[target], adds ? ", 100)" : ", 2)"), tensor);
+    const std::string call = concat(adds ? "aten.add_" : "aten.mul_", ".Scalar(%", names_[target], adds ? ", 100)" : ", 2)");
+    add_view(call, tensor);
   }
   // copy_ or add_ of a tensor with the same sizes, read as a whole before the write.
   void update_by_tensor() {
@@ -274,7 +277,8 @@ TEST(FunctionalizeRandom, EqualsEagerExecution) {
     const auto changed = run_pass("functionalize", **graph);
     if (!changed.ok()) {
       // The one thing that it may not know: whether a reshape copies.
-      ASSERT_NE(changed.status().message().find("strides that are not known"), std::string_view::npos) << changed.status().message();
+      const std::string_view message = changed.status().message();
+      ASSERT_NE(message.find("strides that are not known"), std::string_view::npos) << message;
       ++refused;
       continue;
     }

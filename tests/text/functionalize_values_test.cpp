@@ -31,7 +31,9 @@ std::vector<Values> run(std::string_view text, std::vector<KnownTensor> inputs, 
     EXPECT_TRUE(made.has_value()) << graph::print(**graph);
     if (!made) return {};
     if (first) {
-      for (size_t i = 0; i < made->size(); ++i) EXPECT_EQ(values_of((*made)[i]), values_of((*first)[i])) << graph::print(**graph);
+      for (size_t i = 0; i < made->size(); ++i) {
+        EXPECT_EQ(values_of((*made)[i]), values_of((*first)[i])) << graph::print(**graph);
+      }
     }
     first = made;
   }
@@ -40,8 +42,12 @@ std::vector<Values> run(std::string_view text, std::vector<KnownTensor> inputs, 
   return values;
 }
 
-KnownTensor f32(std::vector<int64_t> dims, const Values& values) { return tensor_of(DType::kF32, std::move(dims), values); }
-KnownTensor i64(std::vector<int64_t> dims, const Values& values) { return tensor_of(DType::kI64, std::move(dims), values); }
+KnownTensor f32(std::vector<int64_t> dims, const Values& values) {
+  return tensor_of(DType::kF32, std::move(dims), values);
+}
+KnownTensor i64(std::vector<int64_t> dims, const Values& values) {
+  return tensor_of(DType::kI64, std::move(dims), values);
+}
 
 // known_bugs: an in-place write of a flipped self beside a row reduction.
 TEST(FunctionalizeValues, FlippedSelfIsReadBeforeItIsWritten) {

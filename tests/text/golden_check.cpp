@@ -64,7 +64,8 @@ Section updated(const std::vector<std::string>& steps, const Section& section) {
   const auto outcome = run_steps(steps, section.input);
   if (!outcome.ok()) {
     made.expectation = Expectation::kError;
-    if (section.expectation == Expectation::kError && check_error(outcome.status(), section.expected).empty()) return made;
+    const bool was_error = section.expectation == Expectation::kError;
+    if (was_error && check_error(outcome.status(), section.expected).empty()) return made;
     made.expected = concat(code_name(outcome.status().code()), " ", json_quoted(outcome.status().message()));
     return made;
   }

@@ -294,7 +294,8 @@ class Evaluation {
         position = position * (reduced ? 1 : x().dims[dim]) + (reduced ? 0 : index[dim]);
       }
       Number& into = made.values[size_t(position)];
-      into = op == "sum" ? rounded(dtype_, into + value) : op == "all" ? Number(into != 0 && value != 0) : Number(into != 0 || value != 0);
+      if (op == "sum") into = rounded(dtype_, into + value);
+      else into = op == "all" ? into != 0 && value != 0 : into != 0 || value != 0;
       for (size_t dim = index.size(); dim-- > 0;) {
         if (++index[dim] < x().dims[dim]) break;
         index[dim] = 0;

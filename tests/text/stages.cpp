@@ -18,7 +18,8 @@ Result<std::string> run_stage(std::string_view name, graph::Graph& graph) {
   for (const schedule::Launch& launch : launches) {
     append(out, concat("// ", launch.origin, "\n// buffers"));
     for (size_t index = 0; index < launch.buffers.size(); ++index) {
-      append(out, concat(" ", launch.written[index] ? "writes " : "reads ", module->buffers[launch.buffers[index]].name));
+      const std::string& buffer = module->buffers[launch.buffers[index]].name;
+      append(out, concat(" ", launch.written[index] ? "writes " : "reads ", buffer));
     }
     append(out, "\n// sizes");
     for (loop::Expr size : launch.sizes) append(out, concat(" ", graph.pool().print(size)));
