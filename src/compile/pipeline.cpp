@@ -5,7 +5,14 @@
 #include "graph/print.hpp"
 #include "graph/verify.hpp"
 #include "lower/lower.hpp"
+#include "passes/canonicalize_views.hpp"
 #include "passes/decompose.hpp"
+#include "passes/eliminate_common_subexpressions.hpp"
+#include "passes/eliminate_dead_code.hpp"
+#include "passes/fold_constants.hpp"
+#include "passes/functionalize.hpp"
+#include "passes/match_attention.hpp"
+#include "passes/simplify_algebra.hpp"
 #include "schedule/emit.hpp"
 #include "support/format.hpp"
 
@@ -26,21 +33,40 @@ class Pipeline {
  public:
   explicit Pipeline(const PipelineOptions& options) : options_(options) {}
 
-  using Pass = Result<bool> (*)(graph::Graph&);
+  using Pass = std::function<Result<bool>(graph::Graph&)>;
 
   // Runs one pass with everything that belongs to a step: disable list, time, verify, dump.
-  Status pass(graph::Graph& graph, std::string_view name, Pass run) {
+  Status pass(graph::Graph& graph, std::string_view name, const Pass& run, bool* any = nullptr) {
     if (listed(options_.disabled_passes, name)) return {};
     const auto start = std::chrono::steady_clock::now();
     auto changed = run(graph);
     if (!changed.ok()) return std::move(changed).status().with("pass", name);
     record(name, start, *changed);
+    if (any != nullptr) *any = *any || *changed;
     if (options_.verify) {
       if (Status status = graph::verify(graph); !status.ok()) {
         return internal_error(concat("pass ", name, " left a malformed graph: ", status.message())).with("pass", name);
       }
     }
     if (*changed) dump(name, "graph", [&] { return graph::print(graph); });
+    return {};
+  }
+
+  // Each makes work for the others: a few rounds, until nothing changes.
+  Status clean_up(graph::Graph& graph) {
+    constexpr int kRounds = 4;
+    for (int round = 0; round < kRounds; ++round) {
+      bool changed = false;
+      TENON_RETURN_IF_ERROR(pass(graph, "canonicalize_views", passes::canonicalize_views, &changed));
+      TENON_RETURN_IF_ERROR(pass(graph, "simplify_algebra", passes::simplify_algebra, &changed));
+      if (options_.evaluator != nullptr) {
+        const auto fold = [this](graph::Graph& g) { return passes::fold_constants(g, *options_.evaluator); };
+        TENON_RETURN_IF_ERROR(pass(graph, "fold_constants", fold, &changed));
+      }
+      TENON_RETURN_IF_ERROR(pass(graph, "eliminate_common_subexpressions", passes::eliminate_common_subexpressions, &changed));
+      TENON_RETURN_IF_ERROR(pass(graph, "eliminate_dead_code", passes::eliminate_dead_code, &changed));
+      if (!changed) break;
+    }
     return {};
   }
 
@@ -69,7 +95,12 @@ class Pipeline {
     graph::Graph& graph = *specialized.graph;
     dump("specialize", "graph", [&] { return graph::print(graph); });
 
+    TENON_RETURN_IF_ERROR(pass(graph, "functionalize", passes::functionalize));
     TENON_RETURN_IF_ERROR(pass(graph, "decompose", passes::decompose));
+    TENON_RETURN_IF_ERROR(clean_up(graph));
+    bool attention = false;
+    TENON_RETURN_IF_ERROR(pass(graph, "match_attention", passes::match_attention, &attention));
+    if (attention) TENON_RETURN_IF_ERROR(clean_up(graph));
 
     PipelineResult result;
     if (!options_.dump_directory.empty()) result.graph_text = graph::print(graph);

@@ -7,6 +7,7 @@
 
 #include "compile/assemble.hpp"
 #include "compile/specialize.hpp"
+#include "passes/evaluator.hpp"
 
 namespace tenon::compile {
 
@@ -22,6 +23,7 @@ struct PipelineOptions {
   std::string disabled_passes;   // comma separated
   std::string dump_directory;    // "" or TENON_DEBUG: one file a step that changed something
   Env* env = nullptr;
+  passes::Evaluator* evaluator = nullptr;  // null: constants are not folded
   bool verify = false;           // after each step
 };
 

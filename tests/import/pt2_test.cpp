@@ -119,6 +119,60 @@ TEST(Pt2, TiedWeightsAreOneConstant) {
   EXPECT_EQ((*graph)->constants().size(), 1u);
 }
 
+TEST(Pt2, SizesHaveRanges) {
+  const auto graph = import_fixture("size_math");
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  const graph::Type& x = (*graph)->type((*graph)->inputs()[0].value);
+  const symbolic::Range rows = (*graph)->facts().range(x.dims[0]), columns = (*graph)->facts().range(x.dims[1]);
+  EXPECT_EQ(rows.min, 2);
+  EXPECT_EQ(rows.max, 16);
+  EXPECT_EQ(columns.min, 4);
+  EXPECT_EQ(columns.max, 40);
+  EXPECT_EQ((*graph)->facts().known_divisor(x.dims[1]), 2);
+  EXPECT_TRUE((*graph)->facts().guards().empty());
+}
+
+// The archive of fixture mlp with other guards.
+Result<std::unique_ptr<graph::Graph>> import_with_guards(std::string_view guards, std::vector<std::string>& notes) {
+  const auto archive = ZipArchive::open(Blob::own(read(kFixtures / "mlp.pt2")));
+  ZipWriter writer;
+  for (const ZipEntry& entry : archive->entries()) {
+    std::string text = *archive->read_text(entry.name);
+    constexpr std::string_view kNone = "\"guards_code\": []";
+    if (const size_t at = text.find(kNone); at != std::string::npos && entry.name.ends_with("model.json")) {
+      text.replace(at, kNone.size(), "\"guards_code\": " + std::string(guards));
+    }
+    writer.add(entry.name, text);
+  }
+  ImportOptions options;
+  options.notes = &notes;
+  return import_bytes(writer.finish(), options);
+}
+
+TEST(Pt2, GuardsBecomeTermsOfSymbols) {
+  std::vector<std::string> notes;
+  const auto graph = import_with_guards(
+      R"(["3 <= L['x'].size()[0] and L['x'].size()[0] < 61", "L['x'].size()[0] % 4 == 0", "L['x'].size()[1] == 12"])", notes);
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  EXPECT_TRUE(notes.empty()) << notes[0];
+  const graph::GraphSymbol& symbol = (*graph)->symbols()[0];
+  EXPECT_EQ(symbol.min, 3);
+  EXPECT_EQ(symbol.max, 60);
+  EXPECT_EQ(symbol.divisor, 4);
+  const auto range = (*graph)->facts().symbol_range(symbol.symbol);
+  EXPECT_EQ(range.max, 60);
+  EXPECT_EQ((*graph)->facts().divisor(symbol.symbol), 4);
+}
+
+TEST(Pt2, GuardsThatSayMoreAreNotes) {
+  std::vector<std::string> notes;
+  const auto graph = import_with_guards(R"(["L['x'].size()[0] * L['x'].size()[0] < 100", "L['y'] is None"])", notes);
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  ASSERT_EQ(notes.size(), 2u);
+  EXPECT_NE(notes[0].find("size()[0] < 100"), std::string::npos) << notes[0];
+  EXPECT_FALSE(import_with_guards(R"(["65 <= L['x'].size()[0]"])", notes).ok()) << "an empty range";
+}
+
 class Memory : public VerifiedFiles {
  public:
   bool already_verified(const FileIdentity& identity) override { return known && identity == *known; }
@@ -183,6 +237,17 @@ TEST(Pt2, FlippedBytesGiveAStatusOrTheSameProgram) {
       }
     }
   }
+}
+
+// The directory and the local header name an entry twice.
+TEST(Pt2, DifferentNamesOfAnEntryAreDamage) {
+  std::string bytes = read(kFixtures / "mlp.pt2");
+  const size_t last = bytes.rfind("model.json");
+  ASSERT_NE(last, std::string::npos);
+  bytes[last] = 'n';
+  const Status status = import_bytes(bytes).status();
+  EXPECT_EQ(status.code(), Code::kDataLoss);
+  EXPECT_NE(status.message().find("the name in its local header"), std::string_view::npos) << status.message();
 }
 
 // Damage that the CRC does not see: the texts are changed and the archive is written again.
