@@ -1,6 +1,7 @@
 """What Tenon costs around the kernels, from Google Benchmark's repetitions."""
 
 import json
+import statistics
 import subprocess
 
 import setting
@@ -17,8 +18,8 @@ CASES = {
 }
 
 
-def repetitions(arguments, case: str) -> tuple[list[float], list[float]]:
-    """Wall and processor time of each repetition, in the unit of the case."""
+def repetitions(arguments, case: str) -> list[dict]:
+    """Google Benchmark's repetitions; "real_time" and "cpu_time" are in the unit of the case."""
     program, unit, _ = CASES[case]
     command = [str(arguments.programs / program), f"--benchmark_filter=^{case}(/|$)", "--benchmark_format=json",
                f"--benchmark_repetitions={arguments.rounds}",
@@ -37,7 +38,7 @@ def repetitions(arguments, case: str) -> tuple[list[float], list[float]]:
             raise RuntimeError(f"expected {unit}, found {run['time_unit']}")
     if not runs:
         raise RuntimeError("no such case")
-    return [run["real_time"] for run in runs], [run["cpu_time"] for run in runs]
+    return runs
 
 
 def main() -> None:
@@ -46,16 +47,20 @@ def main() -> None:
     setting.calibrate(arguments, out)
     for case in arguments.cases or CASES:
         _, unit, target = CASES[case]
+        load = setting.Load()
         try:
-            wall, processor = repetitions(arguments, case)
+            runs = repetitions(arguments, case)
         except (RuntimeError, ValueError, KeyError) as error:
             out.error(case, str(error))
             continue
-        # The manual time of a pipeline has no processor time of its own.
-        more = {} if case.startswith("pipeline") else {"processor_time_minimum": min(processor)}
+        wall = [run["real_time"] for run in runs]
+        if case.startswith("pipeline"):
+            more = {"with_weights_ms": min(run["with_weights_ns"] for run in runs) / 1e6}
+        else:
+            more = {"processor_time_minimum": min(run["cpu_time"] for run in runs)}
         if target is not None:
-            more |= {"target": f"{target} {unit}", "met": sorted(wall)[len(wall) // 2] < target}
-        out.alone(case, unit, wall, threads=arguments.threads, **more)
+            more |= {"target": f"{target} {unit}", "met": statistics.median(wall) < target}
+        out.alone(case, unit, wall, threads=arguments.threads, others=load.others(), **more)
     out.table()
 
 

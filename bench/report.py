@@ -6,6 +6,8 @@ import statistics
 import sys
 
 PEERS = ["eager", "torch.compile", "torch.compile-frozen", "onnxruntime", "openvino"]
+# Share of the machine's processor time that others may take before a row counts as disturbed.
+BUSY = 0.05
 
 
 def interval(values: list[float]) -> tuple[float, float]:
@@ -52,27 +54,31 @@ class Report:
         self.emit(case, error=message, **fields)
 
     def compare(self, case: str, unit: str, tenon: list[float], peer: str, theirs: list[float],
-                **fields) -> None:
-        """One value a round of each, taken in turns; the ratio is the median of the rounds' ratios."""
+                lowest: float | None = None, **fields) -> float:
+        """One value a round of each, taken in turns; the ratio is the median of the rounds' ratios, and is returned.
+        A `lowest` ratio is missed when the whole interval is below it."""
         ratios = [b / a for a, b in zip(tenon, theirs)]
         low, high = interval(ratios)
+        goal = {} if lowest is None else {"target": f"{lowest}", "met": high >= lowest}
         self.emit(case, tenon=statistics.median(tenon), peer=peer,
                   peer_value=statistics.median(theirs), unit=unit,
                   ratio=statistics.median(ratios), ratio_low=low, ratio_high=high,
-                  tenon_minimum=min(tenon), peer_minimum=min(theirs), rounds=len(ratios), **fields)
+                  tenon_minimum=min(tenon), peer_minimum=min(theirs), ratio_of_minima=min(theirs) / min(tenon),
+                  rounds=len(ratios), **fields, **goal)
+        return statistics.median(ratios)
 
     def alone(self, case: str, unit: str, tenon: list[float], **fields) -> None:
         self.emit(case, tenon=statistics.median(tenon), unit=unit, tenon_minimum=min(tenon),
                   rounds=len(tenon), **fields)
 
     def table(self) -> None:
-        columns = ["case", "tenon", "minimum", "unit", "peer", "peer_value", "ratio", "interval", "target"]
+        columns = ["case", "tenon", "minimum", "unit", "peer", "peer_value", "ratio", "interval", "of minima", "target"]
         rows = [columns]
         for line in self.lines:
             if line["case"] == "calibration":
                 continue
             if "error" in line:
-                rows.append([line["case"], "error", "", "", line.get("peer", ""), line["error"][:60], "", "", ""])
+                rows.append([line["case"], "error", "", "", line.get("peer", ""), line["error"][:60], "", "", "", ""])
                 continue
             def number(name):
                 return f"{line[name]:.4g}" if name in line else ""
@@ -81,7 +87,8 @@ class Report:
             if "met" in line:
                 target += ": met" if line["met"] else ": MISSED"
             rows.append([line["case"], number("tenon"), number("tenon_minimum"), line.get("unit", ""),
-                         line.get("peer", ""), number("peer_value"), number("ratio"), span, target])
+                         line.get("peer", ""), number("peer_value"), number("ratio"), span,
+                         number("ratio_of_minima"), target])
         widths = [max(len(row[at]) for row in rows) for at in range(len(columns))]
         calibration = next((line for line in self.lines if line["case"] == "calibration"), None)
         if calibration:
@@ -89,3 +96,7 @@ class Report:
                   file=sys.stderr)
         for row in rows:
             print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip(), file=sys.stderr)
+        busy = [line["case"] for line in self.lines if line.get("others", 0) > BUSY]
+        if busy:
+            print(f"Not quiet: others took more than {BUSY:.0%} of the machine during {', '.join(dict.fromkeys(busy))}; "
+                  "of these only the minima say something.", file=sys.stderr)

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -54,6 +55,33 @@ def worker_command(arguments, model: str, shape: str, *more: str) -> list[str]:
 def peer_command(arguments, peer: str, model: str, shape: str, *more: str) -> list[str]:
     return [sys.executable, str(HERE / "peers" / "peer.py"), "--model", model, "--peer", peer,
             "--threads", str(arguments.threads), "--shape", shape, *more]
+
+
+class Load:
+    """What share of the machine's processor time went to others than this process, its ended children and the given
+    ones: times taken beside much of that say little."""
+
+    def __init__(self, pids: list[int] = []):
+        self.pids = list(pids)
+        self.start = (time.monotonic(), self.busy(), self.own())
+
+    @staticmethod
+    def busy() -> float:
+        with open("/proc/stat") as file:
+            fields = [int(field) for field in file.readline().split()[1:9]]
+        return (sum(fields) - fields[3] - fields[4]) / os.sysconf("SC_CLK_TCK")  # all but idle and waiting
+
+    def own(self) -> float:
+        seconds = sum(os.times()[:4])
+        for pid in self.pids:
+            with open(f"/proc/{pid}/stat") as file:
+                fields = file.read().rpartition(")")[2].split()
+            seconds += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return seconds
+
+    def others(self) -> float:
+        elapsed, busy, own = (now - then for now, then in zip((time.monotonic(), self.busy(), self.own()), self.start))
+        return max(0.0, (busy - own) / max(elapsed * (os.cpu_count() or 1), 1e-9))
 
 
 def cpu_model() -> str:

@@ -5,9 +5,11 @@
 # Environment: TENON_BUILD, the build folder (build/release); TENON_DEPS, see third_party/install.sh.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-readonly kThreads=2 kRounds=5 kRuns=40
+readonly kThreads=2 kRounds=8 kRuns=8
 build=${TENON_BUILD:-build/release}
 export PYTHONDONTWRITEBYTECODE=1
+
+fail() { printf 'run.sh: %s\n' "$*" >&2; exit 1; }
 
 third_party/install.sh --build --models
 deps=$(third_party/install.sh --print-deps)
@@ -34,10 +36,10 @@ embed 0
 # each counts. LibTorch keeps its process; the shape is the sentences'.
 shape=$("$python" -c 'import sys, numpy; print("x".join(map(str, numpy.load(sys.argv[1]).shape)))' "$files/ids.npy")
 coproc EAGER { exec "$python" bench/peers/peer.py --model minilm --peer eager --threads $kThreads --shape "$shape"; }
-read -r _ <&"${EAGER[0]}" # ready
+read -r _ <&"${EAGER[0]}" || fail "bench/peers/peer.py did not start"
 for ((round = 0; round < kRounds; ++round)); do
   printf 'run %d\n' $kRuns >&"${EAGER[1]}"
-  read -r times <&"${EAGER[0]}"
+  read -r times <&"${EAGER[0]}" || fail "bench/peers/peer.py ended early"
   tr -d '[] ' <<< "$times" | tr ',' '\n' >> "$files/eager"
   embed $kRuns | sed -nE 's/^fastest of .*: ([0-9.]+) ms$/\1/p' >> "$files/tenon"
 done

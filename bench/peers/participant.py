@@ -36,8 +36,11 @@ class Participant:
         return value
 
     def ask(self, line: str):
-        self.process.stdin.write(line + "\n")
-        self.process.stdin.flush()
+        try:
+            self.process.stdin.write(line + "\n")
+            self.process.stdin.flush()
+        except OSError:
+            pass  # it has ended; read() says how
         return self.read()
 
     def run(self, count: int) -> list[float]:

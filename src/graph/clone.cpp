@@ -44,6 +44,7 @@ std::unique_ptr<Graph> Graph::clone() const {
     same.op = node.op;
     same.results = node.results;
     same.origin = node.origin;
+    same.source = node.source;
     same.erased = node.erased;
     same.arguments.reserve(node.arguments.size());
     for (const Argument& argument : node.arguments) same.arguments.push_back(map(argument));

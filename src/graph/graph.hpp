@@ -40,6 +40,7 @@ struct Node {
   std::vector<ValueId> results;
   std::vector<std::unique_ptr<Region>> regions;  // cond: then, else; while_loop: cond, body; scan: body
   std::string origin;                // where the front end made it (module path), for messages; may be ""
+  const Operator* source = nullptr;  // the program's operator that was decomposed into this one, for messages; null: op itself
   bool erased = false;
 };
 

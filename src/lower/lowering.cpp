@@ -260,7 +260,8 @@ ScalarId Lowering::guarded(ScalarId body, ScalarId predicate) {
 }
 
 int64_t Lowering::site(std::string_view what) {
-  const std::string op = node_->origin.empty() ? node_->op->schema.name : concat(node_->op->schema.name, " at ", node_->origin);
+  const std::string& name = (node_->source != nullptr ? node_->source : node_->op)->schema.name;
+  const std::string op = node_->origin.empty() ? name : concat(name, " at ", node_->origin);
   for (size_t i = 0; i < module_.sites.size(); ++i) {
     if (module_.sites[i].first == op && module_.sites[i].second == what) return int64_t(i);
   }

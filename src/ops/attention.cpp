@@ -193,6 +193,9 @@ ValueRef logsumexp(Emitter& e, const Parts& parts) {
   const DType compute = compute_dtype(e.result_dtype());
   const ValueRef q = e.convert(parts.query, compute), k = e.convert(parts.key, compute);
   const Expr heads = e.extent(q, 1), rows = e.extent(q, 2), columns = e.extent(k, 2);
+  if (decide_or(e.facts(), e.origin(), Relation::kEq, columns, e.constant(0), false)) {
+    return e.full({e.extent(q, 0), heads, rows}, -HUGE_VAL, e.result_dtype(1));
+  }
   ValueRef scores = e.mul(e.matmul(q, e.transpose(k, 2, 3)), parts.scale);
   const double lowest = -HUGE_VAL;
   if (const auto* mask = std::get_if<ValueRef>(&parts.mask)) {

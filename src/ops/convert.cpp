@@ -109,6 +109,8 @@ void register_convert(graph::OperatorRegistry& registry) {
        identity},
       {.schema = "aten::alias(Tensor(a) self) -> Tensor(a)", .infer = infer_same, .decompose = identity, .view = true},
       {.schema = "aten::detach(Tensor(a) self) -> Tensor(a)", .infer = infer_same, .decompose = identity, .view = true},
+      // In place it changes no element, only what autograd knows.
+      {.schema = "aten::detach_(Tensor(a) self) -> Tensor(a)", .infer = infer_same, .decompose = identity, .view = true},
       {"aten::lift_fresh_copy(Tensor self) -> Tensor", infer_same, identity},
       {"aten::lift(Tensor self) -> Tensor", infer_same, identity},
       {.schema = "aten::lift_fresh(Tensor(a) self) -> Tensor(a)",

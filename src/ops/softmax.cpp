@@ -53,6 +53,10 @@ Values logsumexp(DecomposeContext& context) {
   const ValueRef x = e.convert(e.tensor(0), compute_dtype(e.result_dtype()));
   const Axes axes = e.reduced(1, e.rank(x));
   if (axes.empty()) return e.done({e.store(x)});
+  for (int64_t axis : axes) {  // nothing has no maximum; its sum is 0
+    if (!decide_or(e.facts(), e.origin(), Relation::kEq, e.extent(x, axis), e.constant(0), false)) continue;
+    return e.done({e.full(e.result_dims(), -HUGE_VAL, e.result_dtype())});
+  }
   // An infinite maximum would give inf - inf.
   ValueRef maximum = e.reduce("prim.amax", x, axes, true);
   maximum = e.where(e.pointwise("prim.isinf", {maximum}), 0.0, maximum);

@@ -1,4 +1,5 @@
 // Unary operators that are one primitive.
+#include <cfloat>
 #include <cmath>
 
 #include "ops/emitter.hpp"
@@ -75,6 +76,29 @@ Values isfinite(DecomposeContext& context) {
   return e.done({e.pointwise("prim.lt", {magnitude, HUGE_VAL})});
 }
 
+double largest(DType dtype) {
+  switch (dtype) {
+    case DType::kF16: return 65504;
+    case DType::kBF16: return 0x1.fep127;
+    case DType::kF32: return FLT_MAX;
+    default: return DBL_MAX;
+  }
+}
+
+// self, nan, posinf, neginf; absent: 0 and the largest numbers of the dtype.
+Values nan_to_num(DecomposeContext& context) {
+  Emitter e(context);
+  const ValueRef self = e.tensor(0);
+  const DType dtype = e.dtype(self);
+  if (!is_floating(dtype)) return e.done({self});
+  const ValueRef x = e.convert(self, compute_dtype(dtype));
+  const auto given = [&](size_t index, double otherwise) { return e.number(index).value_or(otherwise); };
+  ValueRef result = e.where(e.pointwise("prim.isnan", {x}), given(1, 0.0), x);
+  result = e.where(e.pointwise("prim.eq", {x, HUGE_VAL}), given(2, largest(dtype)), result);
+  result = e.where(e.pointwise("prim.eq", {x, -HUGE_VAL}), given(3, -largest(dtype)), result);
+  return e.done({e.store(result)});
+}
+
 constexpr graph::InferFn kFloat = infer_unary<ResultRule::kFloat>;
 constexpr graph::InferFn kBool = infer_unary<ResultRule::kBool>;
 
@@ -116,6 +140,8 @@ void register_unary(graph::OperatorRegistry& registry) {
       {"aten::trunc(Tensor self) -> Tensor", infer_numeric, same_dtype<"prim.trunc", true>},
       {"aten::relu(Tensor self) -> Tensor", infer_numeric, relu},
       {"aten::square(Tensor self) -> Tensor", infer_square, square},
+      {"aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", infer_same,
+       nan_to_num},
       {"aten::isnan(Tensor self) -> Tensor", kBool, classify<"prim.isnan">},
       {"aten::isinf(Tensor self) -> Tensor", kBool, classify<"prim.isinf">},
       {"aten::isfinite(Tensor self) -> Tensor", kBool, isfinite},

@@ -75,6 +75,7 @@ class Decomposer {
     node.arguments = graph_.node(id).arguments;
     node.results = graph_.node(id).results;
     node.origin = graph_.node(id).origin;
+    node.source = graph_.node(id).source != nullptr ? graph_.node(id).source : &op;
     graph::DecomposeContext context(graph_, node, graph_, node.arguments);
     const size_t first = order.size();
     auto results = op.decompose(context);
@@ -88,6 +89,7 @@ class Decomposer {
     graph_.set_order(std::move(order));
     for (NodeId inner : made) {
       if (graph_.node(inner).origin.empty()) graph_.node(inner).origin = node.origin;
+      graph_.node(inner).source = node.source;
       TENON_RETURN_IF_ERROR(visit(inner));
     }
     for (size_t i = 0; i < node.results.size(); ++i) {

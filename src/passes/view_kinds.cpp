@@ -41,6 +41,7 @@ constexpr Kind kKinds[] = {
     {"aten.squeeze.dims", Family::kResize},
     {"aten.alias", Family::kResize},
     {"aten.detach", Family::kResize},
+    {"aten.detach_", Family::kResize},
     {"aten.lift", Family::kResize},
     {"aten.lift_fresh", Family::kResize},
     {"aten.positive", Family::kResize},

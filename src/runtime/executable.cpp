@@ -40,7 +40,8 @@ Executable::Executable(Artifact artifact, std::vector<PlacedBuffer> arena)
 }
 
 Result<std::shared_ptr<Executable>> Executable::load(Artifact artifact, std::span<const Blob> sources,
-                                                     WeightStore& weights, const target::TargetInfo& host) {
+                                                     WeightStore& weights, const target::TargetInfo& host,
+                                                     device::Executor* executor) {
   TENON_RETURN_IF_ERROR(artifact::verify(artifact));
   if (!target::host_runs(artifact.isa)) {
     return failed_precondition(
@@ -55,11 +56,29 @@ Result<std::shared_ptr<Executable>> Executable::load(Artifact artifact, std::spa
   const Artifact& a = made->artifact_;
   made->target_ = a.isa == host.isa ? host : target::make_target(a.isa);
 
-  made->constants_.reserve(a.constants.size());
-  for (const artifact::ConstantDecl& constant : a.constants) {
-    TENON_ASSIGN_OR_RETURN(auto weight, weights.bind(constant, sources));
-    made->constants_.push_back(std::move(weight));
+  made->constants_.resize(a.constants.size());
+  struct Binding {
+    const Artifact& artifact;
+    std::span<const Blob> sources;
+    WeightStore& weights;
+    std::vector<std::shared_ptr<const Weight>>& bound;
+    std::vector<Status> statuses;
+  } binding{a, sources, weights, made->constants_, std::vector<Status>(a.constants.size())};
+  const auto bind = [](void* data, size_t index, uint32_t) {
+    auto& b = *static_cast<Binding*>(data);
+    auto weight = b.weights.bind(b.artifact.constants[index], b.sources);
+    if (weight.ok()) {
+      b.bound[index] = *std::move(weight);
+    } else {
+      b.statuses[index] = std::move(weight).status();
+    }
+  };
+  if (executor != nullptr) {
+    executor->parallel_for(a.constants.size(), bind, &binding);
+  } else {
+    for (size_t i = 0; i < a.constants.size(); ++i) bind(&binding, i, 0);
   }
+  for (const Status& status : binding.statuses) TENON_RETURN_IF_ERROR(status);
   for (const artifact::StateDecl& state : a.states) {
     Blob& initial = made->initial_states_.emplace_back();
     if (state.initial_source < 0) continue;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "artifact/artifact.hpp"
+#include "device/executor.hpp"
 #include "artifact/kernel_abi.h"
 #include "device/cpu/image_loader.hpp"
 #include "runtime/guard_check.hpp"
@@ -33,8 +34,10 @@ struct KernelSlot {
 class Executable {
  public:
   // Loads the artifact's images too. FAILED_PRECONDITION: it is made for an instruction set that `host` does not run.
+  // `executor`, when given, packs weights in parallel.
   static Result<std::shared_ptr<Executable>> load(artifact::Artifact artifact, std::span<const Blob> sources,
-                                                  WeightStore& weights, const target::TargetInfo& host);
+                                                  WeightStore& weights, const target::TargetInfo& host,
+                                                  device::Executor* executor = nullptr);
 
   const artifact::Artifact& artifact() const { return artifact_; }
   const target::TargetInfo& target() const { return target_; }

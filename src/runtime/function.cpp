@@ -103,7 +103,7 @@ Result<std::shared_ptr<Entry>> Function::specialize(const CallShape& shape, std:
   const std::string name = artifact.graph_name;
   auto entry = std::make_shared<Entry>();
   TENON_ASSIGN_OR_RETURN(entry->executable,
-                         Executable::load(std::move(artifact), made.sources, context_->weights(), context_->target()));
+                         Executable::load(std::move(artifact), made.sources, context_->weights(), context_->target(), &context_->executor()));
   entry->facts.assign(shape.facts.begin(), shape.facts.end());
   entry->uses.store(1, std::memory_order_relaxed);
 

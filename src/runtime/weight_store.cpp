@@ -53,7 +53,7 @@ void copy_row_major(const ConstantDecl& c, const char* from, char* to) {
 Weight::~Weight() {
   if (store_ == nullptr) return;
   if (owned_ != nullptr) {
-    store_->memory_->deallocate(owned_, size_bytes_);
+    owned_.reset();
     store_->private_bytes_.fetch_sub(int64_t(size_bytes_), std::memory_order_relaxed);
   } else {
     store_->mapped_bytes_.fetch_sub(int64_t(size_bytes_), std::memory_order_relaxed);
@@ -122,9 +122,9 @@ Result<std::shared_ptr<const Weight>> WeightStore::make(const ConstantDecl& c, s
     panel_floats = target::packed_gemm_b_floats(c.k, c.n, c.columns);
     bytes = size_t(c.batch * panel_floats) * sizeof(float);
   }
-  void* owned = memory_->allocate(bytes);
+  weight->owned_ = weights_.allocate(bytes);
+  void* owned = weight->owned_.get();
   if (owned == nullptr) return Status::out_of_memory();
-  weight->owned_ = owned;
   weight->data_ = owned;
   weight->size_bytes_ = bytes;
   weight->store_ = shared_from_this();

@@ -31,14 +31,14 @@ class Weight {
   friend class WeightStore;
   std::shared_ptr<WeightStore> store_;
   Blob source_;  // raw forms
-  void* owned_ = nullptr;
+  std::shared_ptr<void> owned_;
   const void* data_ = nullptr;
   size_t size_bytes_ = 0;
 };
 
 class WeightStore : public std::enable_shared_from_this<WeightStore> {
  public:
-  explicit WeightStore(std::shared_ptr<Memory> memory) : memory_(std::move(memory)) {}
+  explicit WeightStore(std::shared_ptr<Memory> memory) : memory_(std::move(memory)), weights_(*memory_) {}
 
   // The constant in the form that it declares. `sources` are the blobs beside the artifact; those of packed constants
   // may go afterwards. DATA_LOSS: the declaration reaches outside its blob; RESOURCE_EXHAUSTED: no memory.
@@ -57,6 +57,7 @@ class WeightStore : public std::enable_shared_from_this<WeightStore> {
   Result<std::shared_ptr<const Weight>> make(const artifact::ConstantDecl& constant, std::span<const Blob> sources);
 
   std::shared_ptr<Memory> memory_;
+  WeightMemory weights_;
   std::mutex mutex_;
   std::unordered_map<std::string, std::shared_ptr<Slot>> slots_;
   std::atomic<int64_t> private_bytes_{0}, mapped_bytes_{0};

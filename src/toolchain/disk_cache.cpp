@@ -30,6 +30,7 @@ class Counters {
 
 class NoCache final : public Cache {
  public:
+  NoCache() { counters_.errors = 1; }  // that there is no place for one
   std::optional<Blob> get(const Fingerprint&) override {
     ++counters_.misses;
     return std::nullopt;

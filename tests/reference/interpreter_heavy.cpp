@@ -104,7 +104,8 @@ Result<Dense> attention(const NodeView& node) {
         for (int64_t j = 0; j < keys; ++j) {
           double score = 0;
           for (int64_t d = 0; d < width; ++d) {
-            score += q.reals[size_t(position({b, h, i, d}, q.dims))] * k.reals[size_t(position({b, key_head, j, d}, k.dims))];
+            const size_t left = size_t(position({b, h, i, d}, q.dims));
+            score += q.reals[left] * k.reals[size_t(position({b, key_head, j, d}, k.dims))];
           }
           score *= scale;
           if (mask != nullptr) {

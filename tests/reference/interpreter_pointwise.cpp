@@ -180,8 +180,10 @@ Status each(const Dense& a, const Dense& b, const Index& dims, Body body) {
   if (count_of(dims) == 0) return {};
   Index index(dims.size(), 0);
   size_t at = 0;
-  do TENON_RETURN_IF_ERROR(body(at++, size_t(broadcast_position(index, a.dims)), size_t(broadcast_position(index, b.dims))));
-  while (advance(index, dims));
+  do {
+    const size_t i = size_t(broadcast_position(index, a.dims)), j = size_t(broadcast_position(index, b.dims));
+    TENON_RETURN_IF_ERROR(body(at++, i, j));
+  } while (advance(index, dims));
   return {};
 }
 
@@ -217,9 +219,10 @@ Result<Dense> compare(const NodeView& node) {
   const std::string_view name = short_name(node);
   Dense result = zeros(DType::kBool, broadcast_dims(a.dims, b.dims));
   TENON_RETURN_IF_ERROR(each(a, b, result.dims, [&](size_t at, size_t i, size_t j) -> Status {
-    if (a.is_real()) result.integers[at] = compared(name, a.reals[i], b.reals[j]);
-    else if (dtype == DType::kU64) result.integers[at] = compared(name, uint64_t(a.integers[i]), uint64_t(b.integers[j]));
-    else result.integers[at] = compared(name, a.integers[i], b.integers[j]);
+    int64_t& holds = result.integers[at];
+    if (a.is_real()) holds = compared(name, a.reals[i], b.reals[j]);
+    else if (dtype == DType::kU64) holds = compared(name, uint64_t(a.integers[i]), uint64_t(b.integers[j]));
+    else holds = compared(name, a.integers[i], b.integers[j]);
     return {};
   }));
   return result;

@@ -96,6 +96,10 @@ for name in unary.split():
     call(name, ints(5, dtype=i32))
     call(name, of([0, 3, 200], u8))
     call(name, of([True, False], b1))
+for dtype in [f32, bf16, f16, f64]:
+    call("nan_to_num", SPECIAL.to(dtype))
+call("nan_to_num", SPECIAL, 1.5, 7.0, -inf)
+call("nan_to_num", ints(2))
 call("gelu", SPECIAL[:10], approximate="tanh")
 call("elu", rand(5), 0.5, 2.0, 0.3)
 call("celu", rand(5), 0.7)

@@ -236,6 +236,7 @@ std::string BodyPrinter::uniform_expression(const BodyOp& op) const {
     case ScalarOp::kConvert:
       if (is_half(from)) {
         const std::string wide = concat(from == DType::kF16 ? "tenon_from_f16(" : "tenon_from_bf16(", a, ")");
+        if (is_half(op.dtype)) return concat(op.dtype == DType::kF16 ? "tenon_to_f16(" : "tenon_to_bf16(", wide, ")");
         return op.dtype == DType::kBool ? concat(wide, " != 0") : concat("(", type, ")", wide);
       }
       if (is_half(op.dtype)) return concat(op.dtype == DType::kF16 ? "tenon_to_f16((float)" : "tenon_to_bf16((float)", a, ")");
@@ -329,6 +330,7 @@ std::string BodyPrinter::varying_expression(const BodyOp& op, const std::string&
       if (is_half(from)) {
         const std::string wide = concat(from == DType::kF16 ? "tenon_from_f16(" : "tenon_from_bf16(", a, ")");
         if (op.dtype == DType::kF32) return wide;
+        if (is_half(op.dtype)) return concat(op.dtype == DType::kF16 ? "tenon_to_f16(" : "tenon_to_bf16(", wide, ")");
         return op.dtype == DType::kBool ? concat("tenon_mask(", wide, " != 0)") : concat("tenon_convert<", type, ">(", wide, ")");
       }
       if (is_half(op.dtype)) {
