@@ -4,6 +4,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "compile/listing.hpp"
 #include "support/fingerprint.hpp"
 #include "support/format.hpp"
 #include "symbolic/size_emitter.hpp"
@@ -40,6 +41,7 @@ class Assembler {
     set_lifetimes();
     for (const auto& [op, what] : module_.sites) a().sites.push_back({op, what});
     a().size_ops = emitter_.take();
+    a().listing = print_plan(a(), register_texts(a()));
     return std::move(out_);
   }
 

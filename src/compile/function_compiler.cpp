@@ -95,6 +95,12 @@ class FunctionCompilerImpl final : public runtime::FunctionCompiler {
     return {};
   }
 
+  Status initial_state(size_t index, Blob* out) override {
+    if (index >= graph_->states().size()) return out_of_range(concat("state ", index, " of ", graph_->states().size()));
+    *out = graph_->states()[index].initial;
+    return {};
+  }
+
   Status explain(std::string_view what, runtime::WriteFn write, void* user) override {
     const std::lock_guard lock(mutex_);
     std::string text;

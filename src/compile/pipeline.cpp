@@ -117,19 +117,13 @@ class Pipeline {
     graph.facts().minimize_guards();
     TENON_ASSIGN_OR_RETURN(result.assembled, assemble(specialized, *module, launches, options_.target));
     record("assemble", start, true);
-    dump("assemble", "plan", [&] { return listing(result.assembled.artifact); });
+    dump("assemble", "plan", [&] { return result.assembled.artifact.listing; });
 
     result.steps = std::move(steps_);
     return result;
   }
 
  private:
-  static std::string listing(const artifact::Artifact& artifact) {
-    std::string text;
-    for (const artifact::KernelProgram& program : artifact.programs) text += artifact::print(program);
-    return text;
-  }
-
   const PipelineOptions& options_;
   std::vector<StepRecord> steps_;
 };

@@ -73,11 +73,14 @@ Status Lowering::finish() {
       const bool is_taken = tensor.view->buffer < taken.size() && taken[tensor.view->buffer];
       if (info.role != loop::BufferRole::kTemporary || is_taken) {
         // Every result has memory of its own: copied.
-        Tensor copy = inline_tensor(tensor.dtype, tensor.dims, tensor.at);
-        tensor = realize(copy, name);
+        tensor = realize(inline_tensor(tensor.dtype, tensor.dims, tensor.at), name);
+        taken.resize(module_.buffers.size(), false);
+        taken[tensor.view->buffer] = true;
+        return tensor.view->buffer;
       }
     }
     tensor = realize(tensor, name);
+    tensors_[id] = tensor;  // for a write-back of the same value
     taken.resize(module_.buffers.size(), false);
     taken[tensor.view->buffer] = true;
     return tensor.view->buffer;
@@ -85,8 +88,15 @@ Status Lowering::finish() {
   for (const graph::Output& output : graph_.outputs()) {
     if (const auto* ref = std::get_if<graph::ValueRef>(&output.argument)) module_.outputs.push_back(own_buffer(ref->id, output.name));
   }
+  // What is written back at the end may be any memory that is complete by then, but the target's own and what another
+  // write-back replaces.
   for (const graph::Graph::WriteBack& write_back : graph_.write_backs()) {
-    module_.write_backs.emplace_back(tensors_[write_back.target].view->buffer, own_buffer(write_back.value, "write_back"));
+    Tensor tensor = realize(tensors_[write_back.value], "write_back");
+    if (module_.buffers[tensor.view->buffer].role != loop::BufferRole::kTemporary) {
+      tensor = realize(inline_tensor(tensor.dtype, tensor.dims, tensor.at), "write_back");
+    }
+    tensors_[write_back.value] = tensor;
+    module_.write_backs.emplace_back(tensors_[write_back.target].view->buffer, tensor.view->buffer);
   }
   return {};
 }

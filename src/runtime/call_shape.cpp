@@ -103,8 +103,11 @@ Status BoundTensor::bind(const tenon_tensor_t& from, std::string_view what, std:
   if (!known_dtype(from.dtype)) return bad("unknown dtype", "a tenon_dtype", concat(from.dtype));
   if (from.rank < 0 || from.rank > TENON_MAX_RANK) return bad("rank out of range", "0 to 16", concat(from.rank));
   if (from.device_kind != 0 && from.device_kind != TENON_DEVICE_CPU) {
-    return bad("the tensor is not on the CPU", "device kind 1", concat(from.device_kind));
+    return bad("the tensor is not on the CPU", "cpu",
+               from.device_kind == TENON_DEVICE_CUDA ? "cuda" : concat("device kind ", from.device_kind));
   }
+  if ((from.flags & ~TENON_TYPE_SCALAR) != 0) return bad("unknown flags", "none of these bits", concat(from.flags));
+  if (from.reserved != 0) return bad("the reserved word is not zero", "0", concat(from.reserved));
   const size_t rank = size_t(from.rank);
   if (rank > 0 && from.dims == nullptr) return bad("dims are missing", "an array", "NULL");
   int64_t fresh_strides[TENON_MAX_RANK], dense = 1, reach = 1;

@@ -1,5 +1,7 @@
 #include "runtime/kernel_job.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <new>
@@ -9,7 +11,11 @@ namespace tenon::runtime {
 
 KernelJob::KernelJob(std::unique_ptr<KernelBuild> build, std::shared_ptr<Executable> executable, std::string function,
                      Logger logger)
-    : build_(std::move(build)), executable_(std::move(executable)), function_(std::move(function)), logger_(logger) {
+    : build_(std::move(build)),
+      executable_(std::move(executable)),
+      function_(std::move(function)),
+      logger_(logger),
+      process_(getpid()) {
   pending_.store(int64_t(executable_->kernels() - executable_->native_kernels()), std::memory_order_relaxed);
 }
 
@@ -57,6 +63,12 @@ void KernelJob::fail(std::span<const uint32_t> programs, const Status& status) {
 }
 
 void KernelJob::cancel() {
+  if (getpid() != process_) {
+    // After a fork the children are the parent's, and the thread that worked here, perhaps with the lock, is gone.
+    (void)build_.release();
+    done_.store(true, std::memory_order_release);
+    return;
+  }
   std::lock_guard lock(mutex_);
   build_.reset();
   pending_.store(0, std::memory_order_relaxed);
@@ -68,7 +80,12 @@ Status KernelJob::first_failure() const {
   return failure_;
 }
 
+BackgroundJobs::BackgroundJobs(device::Executor& executor) : executor_(executor), process_(getpid()) {}
+
+bool BackgroundJobs::forked() const { return getpid() != process_; }
+
 void BackgroundJobs::add(std::shared_ptr<KernelJob> job) {
+  if (forked()) return;
   {
     std::lock_guard lock(mutex_);
     if (stopped_) return;
@@ -85,11 +102,13 @@ void BackgroundJobs::add(std::shared_ptr<KernelJob> job) {
 }
 
 void BackgroundJobs::remove(const std::shared_ptr<KernelJob>& job) {
+  if (forked()) return;
   std::lock_guard lock(mutex_);
   std::erase(jobs_, job);
 }
 
 std::shared_ptr<KernelJob> BackgroundJobs::next() {
+  if (forked()) return nullptr;
   std::lock_guard lock(mutex_);
   if (stopped_ || jobs_.empty()) return nullptr;
   turn_ = (turn_ + 1) % jobs_.size();
@@ -97,6 +116,7 @@ std::shared_ptr<KernelJob> BackgroundJobs::next() {
 }
 
 int64_t BackgroundJobs::pending_kernels() {
+  if (forked()) return 0;
   std::lock_guard lock(mutex_);
   int64_t pending = 0;
   for (const auto& job : jobs_) pending += job->pending_kernels();
@@ -128,6 +148,11 @@ void BackgroundJobs::run(void* data) {
 }
 
 void BackgroundJobs::stop() {
+  if (forked()) {
+    // Nobody works on the jobs here, and what they hold is the parent's: never touched again.
+    (void)new std::shared_ptr<BackgroundJobs>(shared_from_this());
+    return;
+  }
   {
     std::lock_guard lock(mutex_);
     stopped_ = true;

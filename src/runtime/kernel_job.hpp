@@ -44,6 +44,7 @@ class KernelJob {
   std::shared_ptr<Executable> executable_;
   const std::string function_;
   const Logger logger_;
+  const int process_;
   std::vector<KernelBuild::Ready> ready_;
   std::atomic<bool> done_{false};
   std::atomic<int64_t> pending_{0}, fallbacks_{0};
@@ -55,7 +56,7 @@ class KernelJob {
 class BackgroundJobs : public std::enable_shared_from_this<BackgroundJobs> {
  public:
   // `executor` outlives stop().
-  explicit BackgroundJobs(device::Executor& executor) : executor_(executor) {}
+  explicit BackgroundJobs(device::Executor& executor);
 
   void add(std::shared_ptr<KernelJob> job);
   void remove(const std::shared_ptr<KernelJob>& job);
@@ -77,9 +78,11 @@ class BackgroundJobs : public std::enable_shared_from_this<BackgroundJobs> {
  private:
   static constexpr int64_t kStepNs = 10'000'000;
   static void run(void* data);
+  bool forked() const;  // a child of the process that made this: its locks may be held for ever
   std::shared_ptr<KernelJob> next();  // in turn
 
   device::Executor& executor_;
+  const int process_;
   std::mutex mutex_;
   std::mutex running_;  // held while the runner advances a job
   std::vector<std::shared_ptr<KernelJob>> jobs_;

@@ -93,6 +93,7 @@ class PosixProcess final : public Process {
   }
 
   ~PosixProcess() override {
+    if (getpid() != owner_) return;  // after a fork it is our parent's child, not ours
     kill();
     reap(0);
   }
@@ -184,6 +185,7 @@ class PosixProcess final : public Process {
     return true;
   }
 
+  const pid_t owner_ = getpid();
   const pid_t id_;
   const size_t output_limit_;
   int64_t deadline_ns_ = INT64_MAX;
