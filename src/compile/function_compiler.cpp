@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include "compile/pipeline.hpp"
+#include "compile/vm_evaluator.hpp"
 #include "graph/print.hpp"
 #include "support/format.hpp"
 
@@ -74,6 +75,8 @@ class FunctionCompilerImpl final : public runtime::FunctionCompiler {
     options.auto_dims = options_.auto_dims;
     options.disabled_passes = options_.disabled_passes;
     options.env = &services_.env();
+    VmEvaluator evaluator(services_);
+    options.evaluator = &evaluator;
     if (auto directory = services_.env().variable("TENON_DEBUG"); directory && !directory->empty()) {
       options.dump_directory = *directory;
       options.verify = true;

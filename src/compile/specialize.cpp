@@ -246,7 +246,12 @@ class Specializer {
     std::vector<Expr> strides(t.dims.size(), pool().constant(1));
     for (size_t d = t.dims.size(); d-- > 0;) {
       if (row_major) {
-        if (d + 1 < t.dims.size()) strides[d] = pool().mul(strides[d + 1], t.dims[d + 1]);
+        if (d + 1 < t.dims.size()) {
+          // The runtime's row-major strides step over a dim of size 0 as over one of size 1.
+          const Expr one = pool().constant(1);
+          const bool empty = facts().prove({Relation::kLe, one, t.dims[d + 1]}) != symbolic::Truth::kTrue;
+          strides[d] = pool().mul(strides[d + 1], empty ? pool().max(t.dims[d + 1], one) : t.dims[d + 1]);
+        }
       } else {
         strides[d] = pool().constant(tensor.strides[d]);
       }

@@ -94,6 +94,7 @@ class Graph {
   symbolic::Facts& facts() { return facts_; }
   const symbolic::Facts& facts() const { return facts_; }
   const OperatorRegistry& registry() const { return *registry_; }
+  std::shared_ptr<const OperatorRegistry> shared_registry() const { return registry_; }
 
   // Symbols. Errors: ALREADY_EXISTS, INVALID_ARGUMENT (empty range, divisor < 1, a name that is no identifier or means
   // something else in the text format).

@@ -1,4 +1,6 @@
 // Data-dependent reads: the row number is an i64 scalar, checked at run time, and then part of an index expression.
+#include <algorithm>
+
 #include "lower/lowering.hpp"
 
 namespace tenon::lower {
@@ -8,8 +10,8 @@ using artifact::ScalarOp;
 
 const graph::Type& result_type(Lowering& l) { return l.graph().type(l.node().results[0]); }
 
-// `index` made a position inside [0, extent), or the call fails.
-Expr checked(Lowering& l, ScalarId index, Expr extent, bool wrap, int64_t site) {
+// `index` made a position inside [0, extent), or the call fails. A check that is needed joins `checks`.
+Expr checked(Lowering& l, ScalarId index, Expr extent, bool wrap, int64_t site, std::vector<ScalarId>& checks) {
   index = l.scalars().convert(index, DType::kI64);
   const loop::Scalar known = l.scalars()[index];
   if (known.op == ScalarOp::kIndex || known.op == ScalarOp::kConstant) {
@@ -23,7 +25,21 @@ Expr checked(Lowering& l, ScalarId index, Expr extent, bool wrap, int64_t site) 
   s.a = index;
   s.b = l.scalars().index(extent);
   s.bits = site;
-  return l.scalars().as_index(l.scalars().intern(s));
+  checks.push_back(l.scalars().intern(s));
+  return l.scalars().as_index(checks.back());
+}
+
+// `value` with all of `checks` below it: reading a dim of size 1, or one that is only expanded, needs no position, yet a
+// wrong index must fail.
+ScalarId with_checks(Lowering& l, ScalarId value, const std::vector<ScalarId>& checks) {
+  loop::Scalars& s = l.scalars();
+  for (const ScalarId check : checks) {
+    const std::vector<ScalarId> below = s.postorder({&value, 1});
+    if (std::find(below.begin(), below.end(), check) != below.end()) continue;
+    const ScalarId inside = s.binary(ScalarOp::kGe, check, s.constant(0, DType::kI64));
+    value = s.select(inside, value, s.constant(0, s[value].dtype));
+  }
+  return value;
 }
 
 Status lower_take(Lowering& l) {
@@ -33,11 +49,12 @@ Status lower_take(Lowering& l) {
   const int64_t site = l.site("index out of range");
   l.define(0, l.inline_tensor(x.dtype, result_type(l).dims, [&l, x, index, dim, wrap, site](std::span<const Expr> i) {
     const size_t rank = index.dims.size();
-    const Expr row = checked(l, index.at(i.subspan(dim, rank)), x.dims[dim], wrap, site);
+    std::vector<ScalarId> checks;
+    const Expr row = checked(l, index.at(i.subspan(dim, rank)), x.dims[dim], wrap, site, checks);
     std::vector<Expr> source(i.begin(), i.begin() + long(dim));
     source.push_back(row);
     source.insert(source.end(), i.begin() + long(dim + rank), i.end());
-    return x.at(source);
+    return with_checks(l, x.at(source), checks);
   }));
   return {};
 }
@@ -48,8 +65,9 @@ Status lower_gather(Lowering& l) {
   const int64_t site = l.site("index out of range");
   l.define(0, l.inline_tensor(x.dtype, result_type(l).dims, [&l, x, index, dim, site](std::span<const Expr> i) {
     std::vector<Expr> source(i.begin(), i.end());
-    source[dim] = checked(l, index.at(i), x.dims[dim], false, site);
-    return x.at(source);
+    std::vector<ScalarId> checks;
+    source[dim] = checked(l, index.at(i), x.dims[dim], false, site, checks);
+    return with_checks(l, x.at(source), checks);
   }));
   return {};
 }
@@ -74,6 +92,7 @@ Status lower_index(Lowering& l) {
   l.define(0, l.inline_tensor(x.dtype, result_type(l).dims,
                               [&l, x, ids, indexed, broadcast_rank, front, site](std::span<const Expr> i) {
     std::vector<Expr> source(x.dims.size());
+    std::vector<ScalarId> checks;
     size_t next = 0;
     for (size_t d = 0; d < x.dims.size(); ++d) {
       const bool has_index = d < ids.size() && ids[d] != graph::kNoValue;
@@ -84,13 +103,13 @@ Status lower_index(Lowering& l) {
         for (size_t k = 0; k < rank; ++k) {
           at[k] = l.is_one(index.dims[k]) ? l.zero() : i[front + broadcast_rank - rank + k];
         }
-        source[d] = checked(l, index.at(at), x.dims[d], true, site);
+        source[d] = checked(l, index.at(at), x.dims[d], true, site, checks);
       } else {
         if (next == front) next += broadcast_rank;
         source[d] = i[next++];
       }
     }
-    return x.at(source);
+    return with_checks(l, x.at(source), checks);
   }));
   return {};
 }

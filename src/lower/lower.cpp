@@ -9,15 +9,15 @@
 namespace tenon::lower {
 
 const Rule* find_rule(std::string_view op) {
-  static const auto* rules = [] {
-    auto* table = new std::unordered_map<std::string_view, Rule>;
+  static const std::unordered_map<std::string_view, Rule> rules = [] {
+    std::unordered_map<std::string_view, Rule> table;
     for (auto family : {pointwise_rules(), view_rules(), index_rules(), reduction_rules(), matmul_rules(), normalization_rules()}) {
-      for (const NamedRule& named : family) table->emplace(named.op, named.rule);
+      for (const NamedRule& named : family) table.emplace(named.op, named.rule);
     }
     return table;
   }();
-  auto it = rules->find(op);
-  return it == rules->end() ? nullptr : &it->second;
+  auto it = rules.find(op);
+  return it == rules.end() ? nullptr : &it->second;
 }
 
 Status Lowering::lower_leaves() {

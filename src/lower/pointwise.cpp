@@ -117,16 +117,16 @@ Status lower_convert(Lowering& l) {
 }  // namespace
 
 std::span<const NamedRule> pointwise_rules() {
-  static const auto* rules = [] {
-    auto* made = new std::vector<NamedRule>;
-    for (const Entry& entry : kUnary) made->push_back({entry.name, lower_unary});
-    for (const Entry& entry : kBinary) made->push_back({entry.name, lower_binary});
-    made->push_back({"prim.where", lower_where});
-    made->push_back({"prim.fma", lower_fma});
-    made->push_back({"prim.convert", lower_convert});
+  static const std::vector<NamedRule> rules = [] {
+    std::vector<NamedRule> made;
+    for (const Entry& entry : kUnary) made.push_back({entry.name, lower_unary});
+    for (const Entry& entry : kBinary) made.push_back({entry.name, lower_binary});
+    made.push_back({"prim.where", lower_where});
+    made.push_back({"prim.fma", lower_fma});
+    made.push_back({"prim.convert", lower_convert});
     return made;
   }();
-  return *rules;
+  return rules;
 }
 
 }  // namespace tenon::lower

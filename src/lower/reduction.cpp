@@ -61,13 +61,13 @@ Status lower_cumsum(Lowering& l) {
 }  // namespace
 
 std::span<const NamedRule> reduction_rules() {
-  static const auto* rules = [] {
-    auto* made = new std::vector<NamedRule>;
-    for (const Entry& entry : kReductions) made->push_back({entry.name, lower_reduction});
-    made->push_back({"prim.cumsum", lower_cumsum});
+  static const std::vector<NamedRule> rules = [] {
+    std::vector<NamedRule> made;
+    for (const Entry& entry : kReductions) made.push_back({entry.name, lower_reduction});
+    made.push_back({"prim.cumsum", lower_cumsum});
     return made;
   }();
-  return *rules;
+  return rules;
 }
 
 }  // namespace tenon::lower

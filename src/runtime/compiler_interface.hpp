@@ -36,6 +36,9 @@ struct CompilerHost {
   std::string compiler_path;       // "" searches
   uint32_t compile_jobs = 2;       // children at once
   const tenon_cache_store_t* cache_store = nullptr;  // may be null; copied by the context, outlives the compiler
+  // runtime/run_once.hpp, for constant folding; null: constants are not folded.
+  Status (*run_once)(std::span<const uint8_t> artifact, std::span<const Blob> sources, const target::TargetInfo& target,
+                     std::vector<std::vector<uint8_t>>* outputs) = nullptr;
 };
 
 // A graph under construction (tenon_graph_t). Single owner. Methods mean what tenon.h says of tenon_graph_*.

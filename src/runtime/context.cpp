@@ -1,5 +1,7 @@
 #include "runtime/context.hpp"
 
+#include "runtime/run_once.hpp"
+
 #include "device/cpu/inline_executor.hpp"
 #include "device/cpu/thread_pool.hpp"
 #include "support/format.hpp"
@@ -65,6 +67,7 @@ Result<std::shared_ptr<Context>> Context::create(const tenon_context_options_t& 
   host.compiler_path = text(options.compiler);
   host.compile_jobs = std::max(c.threads_, 1u);
   host.cache_store = c.services_.cache_store();
+  host.run_once = run_once;
   if (compiler != nullptr) c.compiler_ = CompilerLibrary::adopt(compiler);
   return context;
 }
