@@ -1,5 +1,5 @@
-// What one core of this machine can do: peak of independent fused multiply-adds, and of the library's own matrix product,
-// both in f32. Prints one JSON object.
+// What one core of this machine can do: peak of independent fused multiply-adds, and of the library's own matrix
+// product, both in f32. Prints one JSON object.
 //
 //   tenon_calibrate [ISA]
 #include <time.h>
@@ -36,16 +36,16 @@ double now_s() {
   return double(t.tv_sec) + double(t.tv_nsec) * 1e-9;
 }
 
-// Runs kSteps x kChains vector fmas and returns the flops done. Every chain's result goes to `sink`, else the compiler drops
-// the chain.
-#define CHAINS(VECTOR, SET, FMA, STORE, LANES)                                   \
-  VECTOR sum[kChains];                                                           \
-  const VECTOR a = SET(0.999f), b = SET(1e-3f);                                  \
-  for (int chain = 0; chain < kChains; ++chain) sum[chain] = SET(float(chain));  \
-  for (int64_t step = 0; step < kSteps; ++step) {                                \
+// Runs kSteps x kChains vector fmas and returns the flops done. Every chain's result goes to `sink`, else the compiler
+// drops the chain.
+#define CHAINS(VECTOR, SET, FMA, STORE, LANES)                                                                 \
+  VECTOR sum[kChains];                                                                                         \
+  const VECTOR a = SET(0.999f), b = SET(1e-3f);                                                                \
+  for (int chain = 0; chain < kChains; ++chain) sum[chain] = SET(float(chain));                                \
+  for (int64_t step = 0; step < kSteps; ++step) {                                                              \
     _Pragma("GCC unroll 12") for (int chain = 0; chain < kChains; ++chain) sum[chain] = FMA(sum[chain], a, b); \
-  }                                                                              \
-  for (int chain = 0; chain < kChains; ++chain) STORE(sink + chain * LANES, sum[chain]); \
+  }                                                                                                            \
+  for (int chain = 0; chain < kChains; ++chain) STORE(sink + chain * LANES, sum[chain]);                       \
   return 2.0 * LANES * kChains * double(kSteps)
 
 #if defined(__x86_64__)
@@ -65,13 +65,19 @@ double chains_neon(float* sink) { CHAINS(float32x4_t, vdupq_n_f32, NEON_FMA, vst
 double run_chains(target::Isa isa, float* sink) {
   switch (isa) {
 #if defined(__x86_64__)
-    case target::Isa::kX86V2: return chains_v2(sink);
-    case target::Isa::kX86V3: return chains_v3(sink);
-    case target::Isa::kX86V4: return chains_v4(sink);
-    case target::Isa::kNeon: break;
+    case target::Isa::kX86V2:
+      return chains_v2(sink);
+    case target::Isa::kX86V3:
+      return chains_v3(sink);
+    case target::Isa::kX86V4:
+      return chains_v4(sink);
+    case target::Isa::kNeon:
+      break;
 #elif defined(__aarch64__)
-    case target::Isa::kNeon: return chains_neon(sink);
-    default: break;
+    case target::Isa::kNeon:
+      return chains_neon(sink);
+    default:
+      break;
 #endif
   }
   return 0;
@@ -80,13 +86,19 @@ double run_chains(target::Isa isa, float* sink) {
 const codegen::BuiltinKernels* kernels_of(target::Isa isa) {
   switch (isa) {
 #if defined(__x86_64__)
-    case target::Isa::kX86V2: return &codegen::kBuiltinKernelsX86V2;
-    case target::Isa::kX86V3: return &codegen::kBuiltinKernelsX86V3;
-    case target::Isa::kX86V4: return &codegen::kBuiltinKernelsX86V4;
-    case target::Isa::kNeon: break;
+    case target::Isa::kX86V2:
+      return &codegen::kBuiltinKernelsX86V2;
+    case target::Isa::kX86V3:
+      return &codegen::kBuiltinKernelsX86V3;
+    case target::Isa::kX86V4:
+      return &codegen::kBuiltinKernelsX86V4;
+    case target::Isa::kNeon:
+      break;
 #elif defined(__aarch64__)
-    case target::Isa::kNeon: return &codegen::kBuiltinKernelsNeon;
-    default: break;
+    case target::Isa::kNeon:
+      return &codegen::kBuiltinKernelsNeon;
+    default:
+      break;
 #endif
   }
   return nullptr;
@@ -141,7 +153,7 @@ int main(int argc, char** argv) {
     return 2.0 * kSize * kSize * kSize;
   });
   if (c[0] != 60 * kSize * 0.125f) return std::fprintf(stderr, "the matrix product is wrong: %g\n", double(c[0])), 1;
-  std::printf("{\"isa\": \"%s\", \"fma_gflops\": %.1f, \"gemm_gflops\": %.1f}\n", std::string(target::name(target.isa)).c_str(),
-              fma_peak, gemm_peak);
+  std::printf("{\"isa\": \"%s\", \"fma_gflops\": %.1f, \"gemm_gflops\": %.1f}\n",
+              std::string(target::name(target.isa)).c_str(), fma_peak, gemm_peak);
   return 0;
 }

@@ -52,7 +52,7 @@ def take_turns(participants: list[Participant], rounds: int, round_ms: float) ->
 
 
 def measure(arguments, out: Report, model: str, shape: str) -> dict[str, float]:
-    """Peer -> ratio."""
+    """Peer -> ratio; "others" -> the load beside it."""
     case = f"{model}_{shape}"
     with tempfile.TemporaryDirectory() as inputs, contextlib.ExitStack() as stack:
         # A peer writes the inputs; without one the worker draws the same.
@@ -77,7 +77,7 @@ def measure(arguments, out: Report, model: str, shape: str) -> dict[str, float]:
         ours = times.pop("tenon")
         if not times:
             out.alone(case, "ms", ours, **fields)
-        ratios = {}
+        ratios = {"others": fields["others"]}
         for peer, theirs in times.items():
             off = difference(pathlib.Path(inputs), peer)
             if off > TOLERANCE:
@@ -95,7 +95,7 @@ def summarize(out: Report, rows: list[dict[str, float]], names: list[str], targe
     if best:
         goal = {} if target is None else {"target": f"{target}", "met": geomean(best) >= target}
         out.emit("geomean", peer=" or ".join(names), unit="ratio", ratio=geomean(best), worst=min(best),
-                 rows=len(best), **goal)
+                 rows=len(best), others=max(row.get("others", 0) for row in rows), **goal)
 
 
 def main() -> None:

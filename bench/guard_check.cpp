@@ -2,7 +2,8 @@
 //
 //   tenon_guard_check [Google Benchmark's options]
 //
-// guard_check   finds the entry for a call of a function with 4 rank-4 inputs of automatic dims and 4 entries. All 4 are
+// guard_check   finds the entry for a call of a function with 4 rank-4 inputs of automatic dims and 4 entries. All 4
+// are
 //               looked at: calls alternate between the last two entries, and the most recent one is tried first.
 // guard_recent  the same when the most recently used entry is the one that holds.
 #include <benchmark/benchmark.h>
@@ -88,7 +89,8 @@ struct Guarded {
     }
     int64_t entries = 0;
     check(tenon_function_counter(function, str("entries"), &entries), "entries");
-    if (entries != int64_t(kEntries)) std::fprintf(stderr, "expected %zu entries, found %lld\n", kEntries, (long long)entries), std::exit(1);
+    if (entries != int64_t(kEntries))
+      std::fprintf(stderr, "expected %zu entries, found %lld\n", kEntries, (long long)entries), std::exit(1);
   }
   ~Guarded() {
     tenon_function_release(function);

@@ -94,7 +94,8 @@ void call_run(benchmark::State& state, uint32_t threads) {
 void function_run(benchmark::State& state, uint32_t threads) {
   SmallFunction small(threads);
   for (auto _ : state) {
-    if (tenon_status_t* status = tenon_function_run(small.function, nullptr, &small.in, 1, &small.out, 1)) check(status, "run");
+    if (tenon_status_t* status = tenon_function_run(small.function, nullptr, &small.in, 1, &small.out, 1))
+      check(status, "run");
   }
   if (!small.right()) state.SkipWithError("a wrong result");
 }
@@ -114,7 +115,8 @@ void pipeline(benchmark::State& state, uint32_t threads, const std::string& path
     check(tenon_compile(host.context, graph, &options, &function), "compile");
     const std::vector<tenon_tensor_t> inputs(tenon_function_inputs(function), tokens);
     std::vector<tenon_type_t> outputs(tenon_function_outputs(function));
-    check(tenon_function_output_shapes(function, inputs.data(), inputs.size(), outputs.data(), outputs.size()), "shapes");
+    check(tenon_function_output_shapes(function, inputs.data(), inputs.size(), outputs.data(), outputs.size()),
+          "shapes");
     const std::chrono::nanoseconds whole = std::chrono::steady_clock::now() - start;
     state.counters["with_weights_ns"] = double(whole.count());
     int64_t nanoseconds = 0, misses = 0;
@@ -135,17 +137,24 @@ int main(int argc, char** argv) {
   int kept = 1;
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
-    if (argument.starts_with("--symbols=")) symbols = argument.substr(10);
-    else if (argument.starts_with("--static=")) fixed = argument.substr(9);
-    else if (argument.starts_with("--threads=")) threads = uint32_t(std::atoi(argv[i] + 10));
-    else argv[kept++] = argv[i];
+    if (argument.starts_with("--symbols="))
+      symbols = argument.substr(10);
+    else if (argument.starts_with("--static="))
+      fixed = argument.substr(9);
+    else if (argument.starts_with("--threads="))
+      threads = uint32_t(std::atoi(argv[i] + 10));
+    else
+      argv[kept++] = argv[i];
   }
   argc = kept;
   benchmark::RegisterBenchmark("call_run", call_run, threads);
   benchmark::RegisterBenchmark("function_run", function_run, threads);
   const auto add_pipeline = [&](const char* name, const std::string& path) {
     if (path.empty()) return;
-    benchmark::RegisterBenchmark(name, pipeline, threads, path)->UseManualTime()->Iterations(1)->Unit(benchmark::kMillisecond);
+    benchmark::RegisterBenchmark(name, pipeline, threads, path)
+        ->UseManualTime()
+        ->Iterations(1)
+        ->Unit(benchmark::kMillisecond);
   };
   add_pipeline("pipeline_bert_static", fixed);
   add_pipeline("pipeline_bert_symbols", symbols);

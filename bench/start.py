@@ -23,8 +23,8 @@ def launch(arguments, model: str, shape: str, cache: str, *more: str) -> tuple[d
 
 
 def first_result(arguments, out: Report) -> None:
-    """Tenon: from the start of the process, by the interpreter, without a cache. A peer: load and first run only, without
-    the start of Python and its imports. Files are in the page cache."""
+    """Tenon: from the start of the process, by the interpreter, without a cache. A peer: load and first run only,
+    without the start of Python and its imports. Files are in the page cache."""
     model, shape = "minilm", "1x16"
     peers = [peer for peer in arguments.peers if peer in ("onnxruntime", "openvino")]
     times = {name: [] for name in ["tenon", *peers]}

@@ -8,6 +8,8 @@ import json
 import pathlib
 import re
 
+from report import BUSY, verdict
+
 PAGE = pathlib.Path(__file__).resolve().parents[1] / "docs" / "performance.md"
 
 
@@ -17,19 +19,25 @@ def number(value) -> str:
 
 def quiet(lines: list[dict]) -> str:
     shares = [line["others"] for line in lines if "others" in line]
-    return f"Other processes took up to {max(shares):.0%} of the machine meanwhile." if shares else ""
+    if not shares:
+        return ""
+    text = f"Other processes took up to {max(shares):.0%} of the machine meanwhile"
+    if max(shares) > BUSY:
+        return f"{text}: **not quiet, so these show that it runs and decide no target.**"
+    return text + "."
 
 
 def machine(lines: list[dict]) -> str:
     line = next((line for line in lines if line["case"] == "calibration"), None)
     if line is None:
         return ""
-    return (f"{line['cpu']}, Tenon for {line['isa']}, {line['threads']} threads; one core: FMA peak {line['fma_gflops']:.0f} GFLOP/s, "
-            f"matrix product 512x512x512 {line['gemm_gflops']:.0f} GFLOP/s; an empty g++ run: {line['empty_compile_ms']:.0f} ms.")
+    return (f"{line['cpu']}, Tenon for {line['isa']}, {line['threads']} threads; one core: FMA peak "
+            f"{line['fma_gflops']:.0f} GFLOP/s, matrix product 512x512x512 {line['gemm_gflops']:.0f} GFLOP/s; "
+            f"an empty g++ run: {line['empty_compile_ms']:.0f} ms.")
 
 
 def goal(line: dict) -> str:
-    return f"{line['target']} {'met' if line['met'] else '**missed**'}" if "met" in line else ""
+    return f"{line['target']} {verdict(line).replace('MISSED', '**missed**')}" if "met" in line else ""
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:
@@ -58,14 +66,16 @@ def alone(lines: list[dict]) -> str:
         if "tenon" in line and "ratio_low" not in line:
             multiple = line.get("in_empty_compiles", 0)
             rows.append([line["case"], number(line["tenon"]), number(line.get("tenon_minimum")), line["unit"],
-                         number(multiple) if multiple >= 0.01 else "", line.get("peer", ""), number(line.get("peer_value")), goal(line)])
+                         number(multiple) if multiple >= 0.01 else "", line.get("peer", ""),
+                         number(line.get("peer_value")), goal(line)])
     return table(head, rows) if rows else ""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("results", type=pathlib.Path, nargs="+")
-    lines = [json.loads(line) for path in parser.parse_args().results for line in path.read_text().splitlines() if line]
+    lines = [json.loads(line) for path in parser.parse_args().results
+             for line in path.read_text().splitlines() if line]
     page = PAGE.read_text()
     for bench in dict.fromkeys(line["bench"] for line in lines):
         own = [line for line in lines if line["bench"] == bench]

@@ -7,8 +7,8 @@
 //   run N   N timed runs -> a JSON list of N times in ms
 //   wait    waits until no kernel is pending -> {"tier": .., "compiled_at_ns": ..}
 //   quit    ends
-// Without --inputs the tokens are those that peer.py draws. "*_at_ns" are CLOCK_MONOTONIC, so that who started the process
-// can tell how long it took from there.
+// Without --inputs the tokens are those that peer.py draws. "*_at_ns" are CLOCK_MONOTONIC, so that who started the
+// process can tell how long it took from there.
 #include <tenon.h>
 #include <time.h>
 
@@ -74,13 +74,20 @@ Options parse(int argc, char** argv) {
     }
     if (i + 1 == argc) fail("options", std::string("unknown, or without its value: ") + argv[i]);
     const char* value = argv[++i];
-    if (name == "--model") out.model = value;
-    else if (name == "--inputs") out.inputs = value;
-    else if (name == "--dump") out.dump = value;
-    else if (name == "--isa") out.isa = value;
-    else if (name == "--policy") out.policy = value;
-    else if (name == "--vocabulary") out.vocabulary = std::atoll(value);
-    else if (name == "--threads") out.threads = uint32_t(std::atoi(value));
+    if (name == "--model")
+      out.model = value;
+    else if (name == "--inputs")
+      out.inputs = value;
+    else if (name == "--dump")
+      out.dump = value;
+    else if (name == "--isa")
+      out.isa = value;
+    else if (name == "--policy")
+      out.policy = value;
+    else if (name == "--vocabulary")
+      out.vocabulary = std::atoll(value);
+    else if (name == "--threads")
+      out.threads = uint32_t(std::atoi(value));
     else if (name == "--shape") {
       char* end = nullptr;
       out.batch = std::strtoll(value, &end, 10);
@@ -91,7 +98,8 @@ Options parse(int argc, char** argv) {
     }
   }
   if (out.model.empty()) fail("options", "--model is missing");
-  if (out.policy != "now" && out.policy != "behind" && out.policy != "vm") fail("--policy", "expected now, behind or vm");
+  if (out.policy != "now" && out.policy != "behind" && out.policy != "vm")
+    fail("--policy", "expected now, behind or vm");
   return out;
 }
 
@@ -115,7 +123,8 @@ void write_npy(const std::string& path, const tenon_tensor_t& tensor) {
   std::string shape;
   size_t elements = 1;
   for (int32_t axis = tensor.rank; axis-- > 0;) {
-    if (tensor.strides != nullptr && tensor.dims[axis] > 1 && tensor.strides[axis] != int64_t(elements)) fail(path, "not row-major");
+    if (tensor.strides != nullptr && tensor.dims[axis] > 1 && tensor.strides[axis] != int64_t(elements))
+      fail(path, "not row-major");
     elements *= size_t(tensor.dims[axis]);
   }
   for (int32_t axis = 0; axis < tensor.rank; ++axis) shape += std::to_string(tensor.dims[axis]) + ", ";
@@ -124,7 +133,8 @@ void write_npy(const std::string& path, const tenon_tensor_t& tensor) {
   header += '\n';
   FILE* file = std::fopen(path.c_str(), "wb");
   if (file == nullptr) fail(path, std::strerror(errno));
-  const unsigned char start[10] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, uint8_t(header.size()), uint8_t(header.size() >> 8)};
+  const unsigned char start[10] = {
+      0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, uint8_t(header.size()), uint8_t(header.size() >> 8)};
   bool good = std::fwrite(start, 1, sizeof start, file) == sizeof start;
   good = std::fwrite(header.data(), 1, header.size(), file) == header.size() && good;
   good = std::fwrite(tensor.data, 4, elements, file) == elements && good;
@@ -164,8 +174,8 @@ void serve(tenon_context_t* context, tenon_function_t* function, tenon_call_t* c
         const timespec pause{0, 200'000};
         nanosleep(&pause, nullptr);
       }
-      std::printf("{\"tier\": %lld, \"fallbacks\": %lld, \"compiled_at_ns\": %lld}\n", (long long)counter(function, "tier"),
-                  (long long)counter(function, "fallbacks"), (long long)now_ns());
+      std::printf("{\"tier\": %lld, \"fallbacks\": %lld, \"compiled_at_ns\": %lld}\n",
+                  (long long)counter(function, "tier"), (long long)counter(function, "fallbacks"), (long long)now_ns());
     } else if (std::sscanf(line, "run %ld", &count) == 1 && count > 0) {
       times.resize(size_t(count));
       for (double& time : times) {
@@ -238,13 +248,17 @@ int main(int argc, char** argv) {
 
   const std::string isa = options.isa.empty() ? best_isa() : options.isa;
   std::printf("{\"peer\": \"tenon\", \"shape\": \"%lldx%lld\", \"threads\": %u, \"isa\": \"%s\", \"policy\": \"%s\", ",
-              (long long)options.batch, (long long)options.length, options.threads, isa.c_str(), options.policy.c_str());
-  std::printf("\"ready\": %.6f, \"first\": %.6f, \"import\": %.6f, \"compiled\": %.6f, ", double(compiling_at - main_at) / 1e9,
-              double(first_at - compiling_at) / 1e9, double(imported_at - main_at) / 1e9, double(compiled_at - imported_at) / 1e9);
-  std::printf("\"tier\": %lld, \"kernels\": %lld, \"compile_ns\": %lld, \"cache_hits\": %lld, \"main_at_ns\": %lld, "
-              "\"imported_at_ns\": %lld, \"first_at_ns\": %lld}\n",
-              (long long)counter(function, "tier"), (long long)counter(function, "kernels"), (long long)counter(function, "compile_ns"),
-              (long long)counter(context, "cache_hits"), (long long)main_at, (long long)imported_at, (long long)first_at);
+              (long long)options.batch, (long long)options.length, options.threads, isa.c_str(),
+              options.policy.c_str());
+  std::printf("\"ready\": %.6f, \"first\": %.6f, \"import\": %.6f, \"compiled\": %.6f, ",
+              double(compiling_at - main_at) / 1e9, double(first_at - compiling_at) / 1e9,
+              double(imported_at - main_at) / 1e9, double(compiled_at - imported_at) / 1e9);
+  std::printf(
+      "\"tier\": %lld, \"kernels\": %lld, \"compile_ns\": %lld, \"cache_hits\": %lld, \"main_at_ns\": %lld, "
+      "\"imported_at_ns\": %lld, \"first_at_ns\": %lld}\n",
+      (long long)counter(function, "tier"), (long long)counter(function, "kernels"),
+      (long long)counter(function, "compile_ns"), (long long)counter(context, "cache_hits"), (long long)main_at,
+      (long long)imported_at, (long long)first_at);
   std::fflush(stdout);
 
   if (!options.dump.empty()) {

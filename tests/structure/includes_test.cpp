@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 // Headers of C, C++ and the operating system that rooms may use: what POSIX, Linux and the compiler bring.
 bool is_system_header(const std::string& header) {
   static const std::set<std::string> kSystem = {
-      "algorithm", "array", "atomic", "bit", "cerrno", "charconv", "chrono", "climits", "clocale", "cmath", "compare",
+      "algorithm", "array", "atomic", "bit", "cerrno", "cfloat", "charconv", "chrono", "climits", "clocale", "cmath", "compare",
       "concepts", "condition_variable", "cstddef", "cstdint", "cstdio", "cstdlib", "cstring", "deque", "exception",
       "functional", "initializer_list", "limits", "map", "memory", "mutex", "new", "numeric", "optional", "ranges", "set",
       "shared_mutex", "span", "string", "string_view", "thread", "tuple", "type_traits", "unordered_map", "unordered_set",
@@ -95,7 +95,7 @@ std::vector<Include> includes(const std::string& path) {
 // Where a quoted include leads: a path in the repository, a name of the C API's headers, or "" (generated, or nowhere).
 std::string resolve(const std::string& from, const std::string& name) {
   const std::string beside = (fs::path(from).parent_path() / name).lexically_normal().generic_string();
-  for (const std::string& candidate : {std::string("src/" + name), beside, std::string("capi/" + name)}) {
+  for (const std::string& candidate : {std::string("src/" + name), beside, std::string("capi/" + name), std::string("include/" + name)}) {
     if (fs::exists(root() + "/" + candidate)) return candidate;
   }
   return "";

@@ -44,7 +44,7 @@ inline const std::map<std::string, Room>& rooms() {
       {"include/tenon", {{"tenon.h"}, {}}},
       {"src/executor_tbb", {{"tenon.h"}, {"oneapi", "tbb"}}},
       {"src/torch", {{"include/tenon", "tenon.h"}, {"torch", "ATen", "c10"}}},
-      {"src/cli", {{"include/tenon", "tenon.h"}, {"CLI", "fmt"}}},
+      {"src/cli", {{"include/tenon", "tenon.h"}, {"CLI", "fmt", "filesystem", "fstream", "iostream", "sstream"}}},
   };
   return kRooms;
 }

@@ -92,7 +92,8 @@ TEST_P(Agreement, VmAndCompiledCodeGiveTheSameBits) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Random, Agreement, ::testing::Range(0, 14));
+// TENON_LONG_TESTS=1: 60 times three programs.
+INSTANTIATE_TEST_SUITE_P(Random, Agreement, ::testing::Range(0, std::getenv("TENON_LONG_TESTS") != nullptr ? 60 : 12));
 
 }  // namespace
 }  // namespace tenon::tests

@@ -224,7 +224,7 @@ TEST(KnownBugs, Row32ABadIndexInALargeTensorIsAStatus) {
 
 TEST(KnownBugs, Row38ReductionsOverNothing) {
   check({"empty rows", "graph @g(%x: f32[2, 0]) -> (a: f32[2], b: f32[2], c: bool[2], d: bool[2], e: f32[2]) on cpu {\n"
-         "  %0 = aten.sum.dim_IntList(%x, [1]) : f32[2]\n  %1 = aten.prod.dim_int(%x, 1) : f32[2]\n  %2 = aten.any.dim(%x, 1) : bool[2]\n"
+         "  %s = aten.sum.dim_IntList(%x, [1]) : f32[2]\n  %0 = aten.abs(%s) : f32[2]\n  %1 = aten.prod.dim_int(%x, 1) : f32[2]\n  %2 = aten.any.dim(%x, 1) : bool[2]\n"
          "  %3 = aten.all.dim(%x, 1) : bool[2]\n  %4 = aten.mean.dim(%x, [1]) : f32[2]\n  return %0, %1, %2, %3, %4\n}\n",
          {array(DType::kF32, {2, 0}, {})}, {array(DType::kF32, {2}, {0, 0}), array(DType::kF32, {2}, {1, 1}), array(DType::kBool, {2}, {0, 0}),
          array(DType::kBool, {2}, {1, 1}), array(DType::kF32, {2}, {kNan, kNan})}});

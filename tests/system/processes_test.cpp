@@ -47,6 +47,28 @@ TEST(Fork, AChildMayDestroyWhatItInherited) {
   }), 5);
 }
 
+// The compilers that run at the time of the fork are the parent's.
+TEST(Fork, AChildThatDestroysLeavesTheParentsCompilersAlone) {
+  ContextOptions options;
+  options.no_cache = true;
+  options.threads = 2;
+  auto context = std::make_unique<Context>(Context::create(options).or_die());
+  for (int round = 0; round < 5; ++round) {
+    auto function = std::make_unique<Function>(function_of(*context, kSmallGraph, MissPolicy::kCompileBehind).or_die());
+    const HostArray x = small_input();
+    ASSERT_TRUE(function->run({x.tensor()}).ok());
+    usleep(10000 * round);
+    EXPECT_EQ(in_child([&] {
+      function.reset();
+      context.reset();
+      return 5;
+    }), 5);
+    for (int i = 0; i < 2000 && function->counter("pending_kernels").or_die() > 0; ++i) usleep(10000);
+    EXPECT_EQ(function->counter("tier").or_die(), 1);
+    EXPECT_EQ(function->counter("fallbacks").or_die(), 0) << "round " << round;
+  }
+}
+
 // The worker threads are gone in a child. One thread is always there: its own.
 TEST(Fork, AChildMayRunOnItsOwnThread) {
   ContextOptions options;

@@ -167,10 +167,10 @@ class RandomProgram {
     static const std::vector<const char*> kFloats = {"div.Tensor", "pow.Tensor_Tensor", "atan2", "fmax", "fmin", "fmod.Tensor",
         "remainder.Tensor", "floor_divide"};
     static const std::vector<const char*> kIntegers = {"bitwise_and.Tensor", "bitwise_or.Tensor", "bitwise_xor.Tensor", "div.Tensor"};
-    const bool floats = is_float(x.dtype) || is_float(y.dtype), truths = x.dtype == DType::kBool && y.dtype == DType::kBool;
+    const bool floats = is_float(x.dtype) || is_float(y.dtype), truths = x.dtype == DType::kBool || y.dtype == DType::kBool;
     const auto& some = floats ? kFloats : kIntegers;
     std::string name = below(2) == 0 ? one_of(kAll) : one_of(some);
-    if (truths && (name == "sub.Tensor")) name = "bitwise_xor.Tensor";
+    if (truths && name == "sub.Tensor") name = "add.Tensor";  // PyTorch refuses to subtract truths
     return op("aten." + name, {x.value, y.value});
   }
   Node plain_float(const Node& x) { return x.dtype == DType::kF32 ? x : op("aten.to.dtype", {x.value}, attr("dtype", DType::kF32)); }
