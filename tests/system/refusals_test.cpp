@@ -120,6 +120,7 @@ struct TextCase {
   const char* graph;
   const char* mention;  // in the message or a field
 };
+void PrintTo(const TextCase& c, std::ostream* out) { *out << c.what; }
 class Texts : public ::testing::TestWithParam<TextCase> {};
 
 TEST_P(Texts, AreRefusedWithAReason) {
