@@ -31,6 +31,13 @@ Status lower_reduction(Lowering& l) {
   }
   const DType accumulate = combiner == Combiner::kArgMax || combiner == Combiner::kArgMin ? x.dtype : type.dtype;
   Tensor reduced = l.reduce(x, combiner, accumulate, dims, "");
+  if (combiner == Combiner::kSum && is_floating(type.dtype)) {
+    // The lanes start from -0.0, which a sum over nothing would show; PyTorch's start is 0.
+    const ScalarId zero = l.scalars().constant(0, type.dtype);
+    reduced = l.inline_tensor(reduced.dtype, reduced.dims, [&l, at = reduced.at, zero](std::span<const Expr> i) {
+      return l.scalars().binary(artifact::ScalarOp::kAdd, at(i), zero);
+    });
+  }
   l.define(0, l.reshape(reduced, type.dims));  // keepdim puts ones back
   return {};
 }
