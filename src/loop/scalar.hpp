@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <unordered_map>
@@ -39,7 +40,10 @@ struct Scalar {
 // Folds operations over constants where the folded value equals what the executors would compute.
 class Scalars {
  public:
-  Scalars(symbolic::Pool& pool, symbolic::Facts& facts) : pool_(pool), facts_(facts) {}
+  Scalars(symbolic::Pool& pool, symbolic::Facts& facts);
+  ~Scalars();
+  Scalars(const Scalars&) = delete;
+  Scalars& operator=(const Scalars&) = delete;
 
   symbolic::Pool& pool() const { return pool_; }
   symbolic::Facts& facts() const { return facts_; }
@@ -80,15 +84,12 @@ class Scalars {
   Expr rebuild_index(Expr e, std::span<const SymbolId> symbols, std::span<const Expr> replacements, const BufferId* buffer,
                      ScalarId value, std::unordered_map<uint32_t, ScalarId>& memo);
 
-  struct Hash {
-    size_t operator()(const Scalar& s) const;
-  };
+  struct Tables;  // hash tables, kept out of this header
+
   symbolic::Pool& pool_;
   symbolic::Facts& facts_;
   std::vector<Scalar> scalars_;
-  std::unordered_map<Scalar, uint32_t, Hash> ids_;
-  std::unordered_map<uint32_t, SymbolId> symbol_of_scalar_;
-  std::unordered_map<SymbolId, ScalarId> definitions_;
+  std::unique_ptr<Tables> tables_;
 };
 
 }  // namespace tenon::loop
