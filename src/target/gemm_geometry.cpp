@@ -8,6 +8,7 @@ namespace {
 constexpr int64_t kMaxBlockRows = 128;          // the sums of a block stay in the first-level cache
 constexpr int64_t kTasksPerThread = 6;          // late workers and unequal cores even out
 constexpr int64_t kMinTaskFlops = 400'000;      // some microseconds: below this, handing out a task costs more than it gains
+constexpr int64_t kManyRows = 512;
 constexpr int64_t kGroupPanels = 4;             // most panels in flight (tenon_gemm_panels)
 
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -57,7 +58,8 @@ GemmGeometry choose_gemm_geometry(const TargetInfo& target, const GemmShape& sha
     const int64_t smallest = (shape.packs_a ? 2 : 4) * tile_rows;
     const int64_t most_m_blocks = std::max(m_blocks, m / smallest);
     // A prologue is computed anew for each block of columns, a strided B packed anew for each block of rows.
-    const bool rows_first = shape.packs_a;
+    // Many rows are cut by rows alone: then a core keeps its rows from one product to the next.
+    const bool rows_first = shape.packs_a || m >= kManyRows;
     for (int step = 0; step < 2; ++step) {
       const int64_t have = batch * m_blocks * n_blocks;
       if (have >= wanted) break;
