@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
+#include <absl/container/flat_hash_map.h>
+#include <absl/container/flat_hash_set.h>
 
 namespace tenon::loop {
 namespace {

@@ -18,7 +18,9 @@ struct Entry {
   std::shared_ptr<Executable> executable;
   std::shared_ptr<KernelJob> job;  // null: all kernels were there, or none are to come
   std::vector<int64_t> facts;      // it is made for these
-  std::atomic<int64_t> uses{0};
+  // Kept apart, so that uses by a call that still holds an evicted entry are counted.
+  const std::shared_ptr<std::atomic<int64_t>> use_count = std::make_shared<std::atomic<int64_t>>(0);
+  std::atomic<int64_t>& uses = *use_count;
   std::atomic<int64_t> uses_at_eviction{0};  // how many there were when an entry was last evicted
 
   int tier() const { return executable->native_kernels() == executable->kernels() ? 1 : 0; }

@@ -141,7 +141,15 @@ void Function::add(std::shared_ptr<Entry> entry) {
     entries.erase(least);
     for (const auto& kept : entries) kept->uses_at_eviction.store(kept->uses.load());
     evictions_.fetch_add(1, std::memory_order_relaxed);
-    evicted_uses_.fetch_add(gone->uses.load(), std::memory_order_relaxed);
+    {
+      const std::lock_guard lock(report_mutex_);
+      std::erase_if(evicted_counts_, [&](const auto& count) {
+        if (count.use_count() != 1) return false;
+        evicted_uses_.fetch_add(count->load(), std::memory_order_relaxed);
+        return true;
+      });
+      evicted_counts_.push_back(gone->use_count);
+    }
     if (gone->job != nullptr) {
       evicted_fallbacks_.fetch_add(gone->job->fallbacks(), std::memory_order_relaxed);
       context_->background().remove(gone->job);

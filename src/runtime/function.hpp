@@ -88,6 +88,7 @@ class Function : public std::enable_shared_from_this<Function> {
   std::mutex miss_mutex_;  // one specialization at a time; also guards list_.replace
   mutable std::mutex report_mutex_;
   std::vector<std::string> reports_;  // last misses, oldest first
+  std::vector<std::shared_ptr<std::atomic<int64_t>>> evicted_counts_;  // of evicted entries that calls may still hold
 
   std::mutex state_mutex_;
   std::shared_ptr<State> state_;

@@ -103,7 +103,10 @@ bool Function::counter(std::string_view name, int64_t* out) const {
   if (name == "misses") return *out = misses_.load(), true;
   if (name == "hits") {
     // The use that an entry is made for is no hit.
-    *out = sum([](const Entry& e) { return e.uses.load(); }) + evicted_uses_.load() - made_.load();
+    const std::lock_guard lock(report_mutex_);
+    *out = 0;
+    for (const auto& count : evicted_counts_) *out += count->load();
+    *out += sum([](const Entry& e) { return e.uses.load(); }) + evicted_uses_.load() - made_.load();
     return true;
   }
   if (name == "fallbacks") {
