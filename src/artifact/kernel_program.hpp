@@ -168,7 +168,4 @@ inline constexpr size_t kAttentionBuffers = 3, kAttentionSizes = 24;
 // Does an operation take a failure site (its `bits`) on these operand types?
 bool can_fail(ScalarOp op, DType operand);
 
-// Bytes of worker scratch that the vm needs beyond local parameters is the vm's own affair; printed kernels need
-// locals only (nests) or what the template states.
-
 }  // namespace tenon::artifact

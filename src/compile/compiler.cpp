@@ -68,7 +68,7 @@ class CompilerImpl final : public runtime::Compiler {
     options.notes = &notes;
     auto graph = import::import_pt2(bytes, "", ops::registry(), options);
     if (!graph.ok()) return std::move(graph).status().prefixed(path).with("file", path);
-    for (const std::string& note : notes) services_.log(Severity::kDebug, concat(path, ": ", note));
+    for (const std::string& note : notes) services_.log(Severity::kWarning, concat(path, ": ", note));
     *out = std::make_unique<GraphBuilder>(*std::move(graph));
     return {};
   }

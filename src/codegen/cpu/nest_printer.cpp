@@ -63,7 +63,7 @@ bool is_position(const Reduction& reduction) {
   return reduction.combiner == Combiner::kArgMax || reduction.combiner == Combiner::kArgMin;
 }
 
-// Sums of integers need no chunks: their order does not matter. They are kept the same for simplicity of the text.
+// Chunks bound the rounding error of long sums; integers have none.
 bool has_chunks(const Reduction& reduction) { return reduction.combiner == Combiner::kSum && is_floating(reduction.dtype); }
 
 std::string fold(const Reduction& reduction, const std::string& lanes) {
